@@ -16,7 +16,7 @@ if(SM_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wdelete-non-virtual-dtor -Woverloaded-virtual)
 if(SM_WERROR)
   add_compile_options(-Werror)
 endif()
