@@ -5,11 +5,15 @@
 namespace sm::protocol {
 namespace {
 
+// Boost's base has a protected-in-spirit, non-virtual destructor; this class lives in one static object only.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 class Category final : public boost::system::error_category {
   public:
     const char* name() const noexcept override { return "station"; }
     std::string message(int value) const override { return to_string(static_cast<Errc>(value)); }
 };
+#pragma GCC diagnostic pop
 
 }  // namespace
 

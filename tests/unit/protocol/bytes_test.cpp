@@ -5,7 +5,7 @@
 using namespace sm::protocol;
 
 TEST_CASE("bytes: hex of either case", "[bytes]") {
-    REQUIRE(from_hex("00ffA5b6"));
+    REQUIRE(from_hex("00ffA5b6").has_value());
     CHECK(to_hex(*from_hex("00ffA5b6")) == "00ffa5b6");
     std::string upper = "x";
     append_hex(upper, *from_hex("00ffa5b6"));
@@ -18,7 +18,7 @@ TEST_CASE("bytes: bad hex leaves the payload as it was", "[bytes]") {
     for (const char* bad : {"0", "012", "0g", "g0", "  ", "0x", "YMSzogEA=="}) {
         INFO(bad);
         const auto result = append_hex(out, bad);
-        REQUIRE(!result);
+        REQUIRE(!result.has_value());
         CHECK(result.error() == Errc::kBadHex);
         CHECK(to_hex(out) == "0102");
     }
@@ -26,7 +26,7 @@ TEST_CASE("bytes: bad hex leaves the payload as it was", "[bytes]") {
 
 TEST_CASE("bytes: 255 bytes fit, 256 do not", "[bytes]") {
     CHECK(from_hex(std::string(510, 'a'))->size() == 255);
-    REQUIRE(!from_hex(std::string(512, 'a')));
+    REQUIRE(!from_hex(std::string(512, 'a')).has_value());
     CHECK(from_hex(std::string(512, 'a')).error() == Errc::kLengthMismatch);
     CHECK(from_hex(std::string(512, 'g')).error() == Errc::kBadHex);
     PhyPayload almost(253, 0);

@@ -26,5 +26,5 @@ TEST_CASE("time: an operator's leap table", "[time]") {
     CHECK(leap.to_gps(UtcTime{50'000 * kSecond}).micros == (50'000 - epoch + 18) * kSecond);
     for (const std::int64_t utc : {50'000, 150'000, 199'999, 200'000, 300'000})
         CHECK(leap.to_utc(leap.to_gps(UtcTime{utc * kSecond})).micros == utc * kSecond);
-    CHECK(LeapSeconds({}).to_gps(UtcTime{1767225600 * kSecond}).micros == 1451260818 * kSecond);
+    CHECK(LeapSeconds(std::vector<LeapSeconds::Entry>{}).to_gps(UtcTime{1767225600 * kSecond}).micros == 1451260818 * kSecond);
 }
