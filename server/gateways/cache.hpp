@@ -17,12 +17,12 @@ struct Lookup {
         kAway,     ///< the registry gave no answer in time and nothing is remembered
     } kind = Kind::kAway;
     RecordPtr record;
-    bool stale = false;   ///< served while being refreshed
+    bool stale = false;  ///< served while being refreshed
 };
 
-/// What we know of every gateway, warm: memory → LMDB → Redis → registry. One lookup per EUI in flight however many ask,
-/// not tied to the life of the first asker. Errors are never remembered as answers. Thread-safe; no lock is held across a
-/// remote call.
+/// What we know of every gateway, warm: memory → LMDB → Redis → registry. One lookup per EUI in flight however many
+/// ask, not tied to the life of the first asker. Errors are never remembered as answers. Thread-safe; no lock is held
+/// across a remote call.
 class Cache {
   public:
     virtual ~Cache() = default;

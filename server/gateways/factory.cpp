@@ -1,0 +1,22 @@
+#include "server/gateways/factory.hpp"
+
+#include <stdexcept>
+
+#include "server/gateways/open_source.hpp"
+
+namespace sm::gateways {
+
+std::unique_ptr<Source> make_source(const config::Registry& settings, runtime::Executor, log::Logger) {
+    if (settings.kind == "open") return std::make_unique<OpenSource>(settings.default_tenant);
+    throw std::runtime_error("registry.kind: no such kind: " + settings.kind);
+}
+
+std::unique_ptr<WarmCache> make_cache(const config::Registry& registry, const config::Cache&,
+                                      const runtime::Clock& clock, GatewaysProbe& probe, log::Logger log) {
+    WarmCache::Parts parts;
+    parts.loop = std::make_unique<Loop>("registry");
+    parts.source = make_source(registry, parts.loop->executor(), log);
+    return std::make_unique<WarmCache>(registry, std::move(parts), clock, probe, log);
+}
+
+}  // namespace sm::gateways
