@@ -14,7 +14,17 @@
 namespace sm::protocol {
 
 /// What an outgoing text is, for counters and for the outbox (a `timesync` reply jumps the queue).
-enum class SendKind : std::uint8_t { kRouterConfig, kDnmsg, kDnsched, kTimesync, kTimeTransfer, kError, kRunCmd, kRmtsh, kGetXtime };
+enum class SendKind : std::uint8_t {
+    kRouterConfig,
+    kDnmsg,
+    kDnsched,
+    kTimesync,
+    kTimeTransfer,
+    kError,
+    kRunCmd,
+    kRmtsh,
+    kGetXtime
+};
 constexpr int kSendKindCount = static_cast<int>(SendKind::kGetXtime) + 1;
 const char* to_string(SendKind kind) noexcept;
 
@@ -66,8 +76,10 @@ struct Close {
     std::string reason;
 };
 
-using Action = std::variant<SendText, SendBinary, Publish, Acknowledge, Configured, ShellOutput, GatewayEvent, RoundTrip, Drop, Close>;
-/// Filled by the conversation, drained by its driver; the driver reuses the vector, so a frame costs no allocation here.
+using Action = std::variant<SendText, SendBinary, Publish, Acknowledge, Configured, ShellOutput, GatewayEvent,
+                            RoundTrip, Drop, Close>;
+/// Filled by the conversation, drained by its driver; the driver reuses the vector, so a frame costs no allocation
+/// here.
 using Actions = std::vector<Action>;
 
 }  // namespace sm::protocol

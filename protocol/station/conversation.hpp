@@ -47,9 +47,10 @@ struct ShellControl {
     std::string term;
 };
 
-/// One gateway's whole conversation on the data connection, as a value: it is told what arrived and what time it is, and
-/// answers what to do. It owns the gateway's protocol state (plan in force, outstanding downlinks, xtime session, clock
-/// figures) and lives exactly as long as one connection. No socket, no clock, no thread, no log. One thread at a time.
+/// One gateway's whole conversation on the data connection, as a value: it is told what arrived and what time it is,
+/// and answers what to do. It owns the gateway's protocol state (plan in force, outstanding downlinks, xtime session,
+/// clock figures) and lives exactly as long as one connection. No socket, no clock, no thread, no log. One thread at a
+/// time.
 class Conversation {
   public:
     Conversation(Eui64 gateway, const ConversationSettings& settings, std::shared_ptr<const GatewayPlan> plan, Now now);
@@ -66,9 +67,9 @@ class Conversation {
     void on_run_command(const RunCommand& command, Now now, Actions& out);
     void on_shell(const ShellControl& control, Now now, Actions& out);
     void on_shell_input(int session, std::string_view bytes, Now now, Actions& out);
-    /// The gateway's plan changed: decoding continues with the table that was sent until a new `router_config` goes out.
-    /// Answers Close{1012} (the station reconnects and gets the new one): a config on the same connection would leave the
-    /// station's old LBT and duty-cycle state in place (station-protocol §4.2.1, bs #181).
+    /// The gateway's plan changed: decoding continues with the table that was sent until a new `router_config` goes
+    /// out. Answers Close{1012} (the station reconnects and gets the new one): a config on the same connection would
+    /// leave the station's old LBT and duty-cycle state in place (station-protocol §4.2.1, bs #181).
     void on_plan(std::shared_ptr<const GatewayPlan> plan, Now now, Actions& out);
     /// The driver measured a round trip by ping/pong.
     void on_round_trip(Micros rtt);

@@ -21,8 +21,8 @@ struct DownlinkWindow {
     std::uint32_t frequency_hz = 0;
 };
 
-/// A downlink from the network side. Class A: `context` and rx1 and/or rx2. Class B: rx1 is the ping slot, `gps_time` set.
-/// Class C: rx2, sent at once (rx1 with `context` optional).
+/// A downlink from the network side. Class A: `context` and rx1 and/or rx2. Class B: rx1 is the ping slot, `gps_time`
+/// set. Class C: rx2, sent at once (rx1 with `context` optional).
 struct DownlinkRequest {
     Eui64 gateway;
     /// The network side's own identifier; comes back in the result. Any 64-bit value.
@@ -51,22 +51,22 @@ struct DownlinkRequest {
 
 /// What became of a downlink: exactly one per request. The word (`to_string`) is the log word and the metric label.
 enum class DownlinkOutcome : std::uint8_t {
-    kSent,             ///< `dntxed` came
-    kNotConnected,     ///< gateway not on this instance, or its connection ended before the frame went on air
-    kNotConfigured,    ///< no router_config sent yet
-    kQueueFull,        ///< outbox or table of outstanding downlinks full, or the gateway reads too slowly
-    kTooLate,          ///< the window has passed, or cannot be reached any more
-    kTooEarly,         ///< more than 600 s ahead (station TX_MAX_AHEAD)
-    kStaleContext,     ///< context of an earlier connection or radio session
-    kNoContext,        ///< class A without xtime, or xtime 0
-    kBadFrequency,     ///< outside freq_range
-    kBadDataRate,      ///< not defined in the table sent to this gateway
-    kBadPayload,       ///< empty, or longer than 255 bytes or the data rate allows
-    kBadRequest,       ///< contradictory: no window, RxDelay above 15, …
-    kNoGpsTime,        ///< class B for a gateway without GPS time
-    kDutyCycle,        ///< the station would silently drop it for its duty cycle
-    kCollision,        ///< overlaps a downlink that was accepted earlier
-    kNoConfirmation,   ///< sent to the station, but no `dntxed` in time
+    kSent,            ///< `dntxed` came
+    kNotConnected,    ///< gateway not on this instance, or its connection ended before the frame went on air
+    kNotConfigured,   ///< no router_config sent yet
+    kQueueFull,       ///< outbox or table of outstanding downlinks full, or the gateway reads too slowly
+    kTooLate,         ///< the window has passed, or cannot be reached any more
+    kTooEarly,        ///< more than 600 s ahead (station TX_MAX_AHEAD)
+    kStaleContext,    ///< context of an earlier connection or radio session
+    kNoContext,       ///< class A without xtime, or xtime 0
+    kBadFrequency,    ///< outside freq_range
+    kBadDataRate,     ///< not defined in the table sent to this gateway
+    kBadPayload,      ///< empty, or longer than 255 bytes or the data rate allows
+    kBadRequest,      ///< contradictory: no window, RxDelay above 15, …
+    kNoGpsTime,       ///< class B for a gateway without GPS time
+    kDutyCycle,       ///< the station would silently drop it for its duty cycle
+    kCollision,       ///< overlaps a downlink that was accepted earlier
+    kNoConfirmation,  ///< sent to the station, but no `dntxed` in time
 };
 constexpr int kDownlinkOutcomeCount = static_cast<int>(DownlinkOutcome::kNoConfirmation) + 1;
 const char* to_string(DownlinkOutcome outcome) noexcept;

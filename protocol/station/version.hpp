@@ -3,9 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sm::protocol {
+
+class JsonDocument;
+class JsonObject;
 
 /// The first message of a station (station-protocol §4.1.1), tolerant: every field optional, texts capped at 255 bytes.
 struct VersionInfo {
@@ -24,5 +28,9 @@ struct VersionInfo {
     };
     std::optional<Number> number() const;
 };
+
+/// Reads a `version` message. Never fails: what is absent, null or of another type stays empty. `features` may be a
+/// text of blank-separated words (stations) or a list of texts (lorabasics issue #17).
+VersionInfo decode_version(const JsonDocument& document, const JsonObject& message);
 
 }  // namespace sm::protocol
