@@ -4,6 +4,8 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# Behind the -fPIE that CMake gives to executables: one precompiled header serves libraries and tests alike.
+add_compile_options(-fPIC)
 
 find_program(SM_CCACHE ccache)
 if(SM_CCACHE)
