@@ -21,7 +21,7 @@ Expansion failed(std::string error, std::string remedy) {
 Environment process_environment() {
     return [](const std::string& name) -> std::optional<std::string> {
         // Read while starting, before any thread exists.
-        const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+        const char* value = std::getenv(name.c_str());
         if (value == nullptr) return std::nullopt;
         return std::string(value);
     };

@@ -13,17 +13,20 @@ namespace {
 
 std::string reason() {
     return std::strerror(errno);
-}  // NOLINT(concurrency-mt-unsafe)
+}
 
 void check_readable(Checker& check, const std::string& path, const std::string& file, bool folder = false) {
     if (file.empty()) return;
+    const auto unreadable = [&] {
+        check.error(path, file + " cannot be read: " + reason(), "check the path and the permissions");
+    };
     struct stat facts {};
-    if (::stat(file.c_str(), &facts) != 0 || ::access(file.c_str(), folder ? R_OK | X_OK : R_OK) != 0) {
-        return check.error(path, file + " cannot be read: " + reason(), "check the path and the permissions");
-    }
+    if (::stat(file.c_str(), &facts) != 0) return unreadable();
     if (S_ISDIR(facts.st_mode) != folder) {
-        check.error(path, file + (folder ? " is no folder" : " is a folder"), folder ? "name a folder" : "name a file");
+        return check.error(path, file + (folder ? " is no folder" : " is a folder"),
+                           folder ? "name a folder" : "name a file");
     }
+    if (::access(file.c_str(), folder ? R_OK | X_OK : R_OK) != 0) unreadable();
 }
 
 void check_key(Checker& check, const std::string& path, const std::string& file) {

@@ -168,7 +168,6 @@ bool Section::each_element(const char* key, const std::function<void(Section&)>&
         walk_.places[item_path] = place_of(item);
         if (item.IsNull()) {
             problem(place_of(item), item_path + " is empty", "remove the \"-\"");
-            continue;
         }
         Section inner(walk_, item_path, item);
         callback(inner);

@@ -169,7 +169,7 @@ class Section {
     std::optional<Scalar> scalar_of(const std::string& path, const YAML::Node& node, Position at, bool secret);
     std::optional<Scalar> scalar(const char* key, bool secret = false);
     std::optional<std::vector<Scalar>> scalars(const char* key, bool secret);
-    /// Both call back for what is there; false = the key is absent or of the wrong kind.
+    /// Both call back for each part, each_element also for one that is empty; false = absent or of the wrong kind.
     bool each_entry(const char* key, const std::function<void(const std::string&, const Scalar&)>& callback);
     bool each_element(const char* key, const std::function<void(Section&)>& callback);
     Section open(const char* key, const char* help);

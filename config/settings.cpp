@@ -172,7 +172,7 @@ void mqtt_tls(Section& s, MqttTls& c) {
 
 void mqtt_target(Section& s, MqttTarget& c) {
     s.text("name", c.name, "Name in logs and metrics.");
-    s.uri_list("uris", c.uris, "Brokers, tried in order: tcp:// mqtt:// ssl:// mqtts:// ws:// wss://");
+    s.uri_list("uris", c.uris, "Brokers, tried in order: tcp, mqtt, ssl, mqtts, ws or wss with host and port.");
     s.text("username", c.username, "User name; empty = none.");
     s.secret("password", c.password, "Password.");
     s.text("client_id", c.client_id, "MQTT client id; empty = \"stationmaster-\" and the instance id.");
