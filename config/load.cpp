@@ -153,7 +153,7 @@ Loaded load(const std::string& path, const Environment& environment) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     if (!file) {
-        const std::string reason = std::strerror(errno);  // NOLINT(concurrency-mt-unsafe)
+        const std::string reason = std::strerror(errno);
         return failed(path, {}, "cannot be read: " + reason, "check the path and the permissions");
     }
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

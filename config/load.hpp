@@ -38,4 +38,7 @@ Loaded load_text(std::string_view text, const std::string& file,
 /// Adds to errors and warnings.
 void check_files(Loaded& loaded);
 
+/// Loads the channel plans that would be used and looks for the default one among them. Adds to errors and warnings.
+void check_plans(Loaded& loaded, const Environment& environment = process_environment());
+
 }  // namespace sm::config
