@@ -9,15 +9,11 @@
 namespace sm::runtime {
 namespace {
 
-// Boost's base class; never deleted through it.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 class Category final : public boost::system::error_category {
   public:
     const char* name() const noexcept override { return "sm.tls"; }
     std::string message(int value) const override { return to_string(static_cast<TlsErrc>(value)); }
 };
-#pragma GCC diagnostic pop
 
 /// Alerts of the peer arrive as reasons 1000 + alert number (openssl/sslerr.h).
 constexpr int kFirstAlertReason = 1000;
