@@ -78,10 +78,18 @@ class Checker {
 
     void check_limits() {
         const FrequencyRange range = plan_.frequency_range();
-        if (range.min_hz < 1000000 || range.max_hz > 1000000000 || range.min_hz >= range.max_hz) {
+        const FrequencyRange usual = facts_.frequencies;
+        range_usable_ = range.min_hz >= 1000000 && range.max_hz <= 1000000000 && range.min_hz < range.max_hz;
+        if (!range_usable_) {
             error("frequency_range",
                   "from " + mhz(range.min_hz) + " to " + mhz(range.max_hz) +
                       " is not a range between 1 MHz and 1 GHz: stations would refuse every downlink");
+        } else if (range.max_hz < usual.min_hz || range.min_hz > usual.max_hz) {
+            range_usable_ = false;
+            error("frequency_range",
+                  mhz(range.min_hz) + " to " + mhz(range.max_hz) + " has nothing of " + std::string(facts_.name) +
+                      " (" + mhz(usual.min_hz) + " to " + mhz(usual.max_hz) +
+                      "), stations would refuse every downlink: remove the line or correct the region");
         } else if (facts_.rx2_frequency_hz != 0 && !range.contains(facts_.rx2_frequency_hz)) {
             warning("frequency_range", "RX2 of " + std::string(facts_.name) + ", " + mhz(facts_.rx2_frequency_hz) +
                                            ", lies outside: stations drop downlinks there; widen the range");
@@ -102,7 +110,7 @@ class Checker {
     }
 
     void check_in_range(const std::string& field, std::uint32_t hz) {
-        if (plan_.frequency_range().contains(hz)) return;
+        if (!range_usable_ || plan_.frequency_range().contains(hz)) return;
         if (split_band() && facts_.frequencies.contains(hz)) return;
         const FrequencyRange range = split_band() ? facts_.frequencies : plan_.frequency_range();
         error(field, mhz(hz) + " lies outside " + mhz(range.min_hz) + " to " + mhz(range.max_hz) +
@@ -231,10 +239,10 @@ class Checker {
             return;
         }
         if (facts_.substituted) {
-            warning("region",
-                    "stations up to 2.0.6 do not know " + std::string(facts_.name) +
-                        " and would drop every downlink: AU915 is sent instead, with this plan's frequency range and " +
-                        "max_eirp; the duty cycle is kept here");
+            const std::string duty = facts_.regulation.any() ? "; the duty cycle is kept here (see duty_cycle)" : "";
+            warning("region", "stations up to 2.0.6 do not know " + std::string(facts_.name) +
+                                  " and would drop every downlink: AU915 is sent instead, with this plan's frequency " +
+                                  "range and max_eirp" + duty);
         } else if (facts_.listen_before_talk) {
             warning("region",
                     std::string(facts_.station_name) +
@@ -245,6 +253,8 @@ class Checker {
 
     const ChannelPlan& plan_;
     const Region& facts_;
+    /// Otherwise comparing every channel with it would only repeat the complaint.
+    bool range_usable_ = true;
     std::vector<PlanFinding> findings_;
 };
 

@@ -186,7 +186,15 @@ class Allocator {
         report_third_window();
     }
 
+    /// One channel without which the others fit is the mistake; otherwise everything above the second window.
     void report_third_window() {
+        for (std::size_t i = 0; i < multi_.size(); ++i) {
+            std::vector<Wanted> others = multi_;
+            others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+            if (!best_windows(others, single_)) continue;
+            report_beyond(multi_[i]);
+            return;
+        }
         std::vector<const Wanted*> sorted;
         for (const Wanted& channel : multi_) sorted.push_back(&channel);
         std::stable_sort(sorted.begin(), sorted.end(),
@@ -198,16 +206,18 @@ class Allocator {
                 start = channel->frequency;
                 ++window;
             }
-            if (window > 2) {
-                problem(channel->field,
-                        mhz(channel->frequency) +
-                            " does not fit: a board hears two windows of 925 kHz, and the lower channels fill both; "
-                            "move it next to the others or put it on a second board");
-            }
+            if (window > 2) report_beyond(*channel);
         }
         if (result_.problems.empty()) {
             problem("", "the channels do not fit into two windows of 925 kHz: move one or use a second board");
         }
+    }
+
+    void report_beyond(const Wanted& channel) {
+        problem(channel.field,
+                mhz(channel.frequency) +
+                    " does not fit: a board hears two windows of 925 kHz, which the other channels fill; "
+                    "move it next to them or put it on a second board");
     }
 
     /// Nearest radio; nothing (and a problem) where none reaches.

@@ -194,6 +194,7 @@ Result<DevAddrPrefix> parse_dev_addr_prefix(std::string_view text) {
     const std::size_t slash = text.find('/');
     std::uint32_t value = 0;
     int digits = 0;
+    bool separated = false;
     for (const char c : text.substr(0, slash)) {
         int digit = 0;
         if (c >= '0' && c <= '9') {
@@ -202,15 +203,17 @@ Result<DevAddrPrefix> parse_dev_addr_prefix(std::string_view text) {
             digit = c - 'a' + 10;
         } else if (c >= 'A' && c <= 'F') {
             digit = c - 'A' + 10;
-        } else if ((c == '-' || c == ':') && digits > 0 && digits % 2 == 0) {
+        } else if ((c == '-' || c == ':') && digits > 0 && digits % 2 == 0 && !separated) {
+            separated = true;
             continue;
         } else {
             return Errc::kBadHex;
         }
         if (++digits > 8) return Errc::kBadHex;
+        separated = false;
         value = value << 4 | static_cast<std::uint32_t>(digit);
     }
-    if (digits != 8) return Errc::kBadHex;
+    if (digits != 8 || separated) return Errc::kBadHex;
     unsigned length = 32;
     if (slash != std::string_view::npos) {
         const std::string_view tail = text.substr(slash + 1);
