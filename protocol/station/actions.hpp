@@ -51,6 +51,8 @@ struct Configured {
 /// Remote shell data or status from the station, for whoever opened the shell.
 struct ShellOutput {
     bool status = false;
+    /// Which of the station's shells the data is from (0 or 1); a status is about both.
+    int session = 0;
     std::string bytes;
 };
 /// A GPS event, an alarm, or anything else the gateway wants known; text is JSON, capped.

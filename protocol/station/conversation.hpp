@@ -5,14 +5,18 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "protocol/eui.hpp"
 #include "protocol/region/gateway_plan.hpp"
 #include "protocol/station/actions.hpp"
 #include "protocol/station/downlink.hpp"
+#include "protocol/station/remote.hpp"
 #include "protocol/time.hpp"
 
 namespace sm::protocol {
+
+struct DutyCycleState;
 
 /// Limits and permissions of one conversation.
 struct ConversationSettings {
@@ -31,20 +35,27 @@ struct ConversationSettings {
     /// Gateway time further off than this from the server's is not passed on (C067, T45).
     Micros max_rx_time_skew = std::chrono::seconds{30};
     Micros max_gps_skew = std::chrono::seconds{1};
-    /// 0 = never send server-initiated time transfers.
+    /// 0 = never send server-initiated time transfers. Otherwise below ten minutes, after which stations forget them.
     Micros time_transfer_interval{0};
+    /// Null = the built-in table.
+    std::shared_ptr<const LeapSeconds> leap_seconds;
 };
 
-/// What the operator's or network server's side may ask of a station beside downlinks.
-struct RunCommand {
-    std::string command;
-    std::vector<std::string> arguments;
-};
-struct ShellControl {
-    std::string user;
-    std::optional<int> start;
-    std::optional<int> stop;
-    std::string term;
+/// What was learned of a station's clocks, for people (TTS: BS #98, #109).
+struct ClockReport {
+    struct Unit {
+        std::uint8_t unit = 0;
+        std::uint8_t session = 0;
+        /// How much faster the station's clock runs than ours; nothing before five minutes.
+        std::optional<double> drift_ppm;
+    };
+    std::vector<Unit> units;
+    bool knows_gps_time = false;
+    /// The station's UTC less ours, by the last uplink that had one; includes the way here.
+    std::optional<Micros> utc_offset;
+    std::optional<Micros> round_trip;
+    std::uint64_t timesync_answers = 0;
+    std::uint64_t time_transfers = 0;
 };
 
 /// One gateway's whole conversation on the data connection, as a value: it is told what arrived and what time it is,
@@ -86,6 +97,12 @@ class Conversation {
     const GatewayPlan& plan() const noexcept;
     std::size_t pending_downlinks() const noexcept;
     std::optional<Micros> round_trip() const noexcept;
+    ClockReport clocks() const;
+
+    /// The station's duty cycle outlives the connection: carry it from the old conversation of a gateway to the new
+    /// one. Before or after `version`; it is in force from then on.
+    void restore_duty_cycle(const DutyCycleState& state, Now now);
+    DutyCycleState duty_cycle(Now now) const;
 
   private:
     struct State;

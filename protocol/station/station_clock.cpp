@@ -1,0 +1,73 @@
+#include "protocol/station/station_clock.hpp"
+
+#include "protocol/station/xtime.hpp"
+
+namespace sm::protocol {
+namespace {
+
+/// Frames of an orderly station are within this of their best case.
+constexpr Micros kSteady = std::chrono::milliseconds{500};
+/// Earlier than the best case by this: the counter jumped.
+constexpr Micros kJump = std::chrono::seconds{1};
+/// Held up longer than this: another counter, not a slow network.
+constexpr Micros kLongestDelay = std::chrono::seconds{60};
+constexpr int kMaxLateInARow = 8;
+/// The best sample ages with the drift of two quartz clocks.
+constexpr Micros kBestAge = std::chrono::minutes{5};
+
+}  // namespace
+
+void StationClock::start(std::int64_t xtime, Instant arrival) noexcept {
+    first_ = latest_ = best_ = {xtime, arrival};
+    consistent_ = 0;
+    late_in_a_row_ = 0;
+    trusted_ = false;
+}
+
+void StationClock::observe(std::int64_t xtime, Instant arrival) {
+    if (!comparable(xtime, latest_.xtime)) {
+        start(xtime, arrival);
+        drift_ppm_.reset();
+        return;
+    }
+    const Micros advanced{xtime - best_.xtime};
+    const Micros passed = arrival - best_.arrival;
+    const Micros late = passed - advanced;
+    if (late < -kJump || late > kLongestDelay) return start(xtime, arrival);
+    latest_ = {xtime, arrival};
+    if (late > kSteady) {
+        ++late_in_a_row_;
+        if (!trusted_ || late_in_a_row_ > kMaxLateInARow) start(xtime, arrival);
+        return;
+    }
+    late_in_a_row_ = 0;
+    ++consistent_;
+    if (consistent_ >= kTrustAfter && Micros{xtime - first_.xtime} >= kTrustSpan) trusted_ = true;
+    if (passed >= kBestAge) {
+        constexpr double kMillion = 1e6;
+        drift_ppm_ = static_cast<double>(-late.count()) / static_cast<double>(passed.count()) * kMillion;
+        best_ = latest_;
+    } else if (late < Micros{0}) {
+        best_ = latest_;
+    }
+}
+
+Instant StationClock::when(std::int64_t xtime) const noexcept {
+    const Sample& base = trusted_ ? best_ : latest_;
+    return base.arrival + Micros{xtime - base.xtime};
+}
+
+void StationClocks::observe(std::int64_t xtime, Instant arrival) {
+    const std::uint8_t unit = Xtime::split(xtime).unit;
+    for (StationClock& clock : clocks_)
+        if (Xtime::split(clock.session_bits() << 48).unit == unit) return clock.observe(xtime, arrival);
+    if (clocks_.size() < kMaxClocks) clocks_.emplace_back(xtime, arrival);
+}
+
+const StationClock* StationClocks::of(std::int64_t xtime) const noexcept {
+    for (const StationClock& clock : clocks_)
+        if (clock.session_bits() == xtime >> 48) return &clock;
+    return nullptr;
+}
+
+}  // namespace sm::protocol
