@@ -62,9 +62,6 @@ void check_uri(Checker& check, const std::string& path, const std::string& text)
     if (const auto error = public_uri_error(text); !error.empty()) {
         return check.error(path, error, "write wss://host:port or wss://host:port/prefix");
     }
-    if (parse_uri(text)->ipv6) {
-        check.warn(path, "station 2.0.6 loses the last character of an IPv6 address", "write a host name");
-    }
 }
 
 void check_listen(Checker& check, const Config& config) {
@@ -249,10 +246,12 @@ std::string public_uri_error(const std::string& text) {
     if (!uri) return "is no URI";
     if (uri->scheme != "ws" && uri->scheme != "wss") return "must begin with ws:// or wss:// in lower case";
     if (!uri->user_info.empty()) return "has a user before the host, which stations do not understand";
+    if (uri->ipv6) return "has an IPv6 address, of which station 2.0.6 loses the last character; write a host name";
     if (!uri->port) return "has no port, and stations know no default";
     if (uri->path.find_first_of("?#") != std::string::npos) return "has a query or a fragment";
-    if (text.size() > kMaxStationUri - kTicketSpace) {
-        return fmt::format("has {} characters; stations take {} and {} are needed for the ticket", text.size(),
+    const auto length = text.size() - (text.ends_with('/') ? 1 : 0);
+    if (length > kMaxStationUri - kTicketSpace) {
+        return fmt::format("has {} characters; stations take {}, and EUI and ticket need {} of them", length,
                            kMaxStationUri, kTicketSpace);
     }
     return {};
