@@ -11,10 +11,12 @@ std::unique_ptr<Source> make_source(const config::Registry& settings, runtime::E
     throw std::runtime_error("registry.kind: no such kind: " + settings.kind);
 }
 
-std::unique_ptr<WarmCache> make_cache(const config::Registry& registry, const config::Cache&,
-                                      const runtime::Clock& clock, GatewaysProbe& probe, log::Logger log) {
+std::unique_ptr<WarmCache> make_cache(const config::Registry& registry, const config::Cache& cache,
+                                      const runtime::Clock& clock, GatewaysProbe& probe, log::Logger log,
+                                      KeyRingPtr keys) {
     WarmCache::Parts parts;
     parts.loop = std::make_unique<Loop>("registry");
+    parts.store = std::make_unique<Store>(cache, keys, probe, log);
     parts.source = make_source(registry, parts.loop->executor(), log);
     return std::make_unique<WarmCache>(registry, std::move(parts), clock, probe, log);
 }

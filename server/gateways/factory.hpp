@@ -11,8 +11,10 @@ namespace sm::gateways {
 /// Throws std::runtime_error when the settings cannot work at all (no such kind, bad URL).
 std::unique_ptr<Source> make_source(const config::Registry& settings, runtime::Executor executor, log::Logger log);
 
-/// The cache over that registry, not started. `clock` and `probe` outlive it.
+/// The cache over that registry and over the store, not started. `keys` as from load_keys(). `clock` and `probe`
+/// outlive it.
 std::unique_ptr<WarmCache> make_cache(const config::Registry& registry, const config::Cache& cache,
-                                      const runtime::Clock& clock, GatewaysProbe& probe, log::Logger log);
+                                      const runtime::Clock& clock, GatewaysProbe& probe, log::Logger log,
+                                      KeyRingPtr keys);
 
 }  // namespace sm::gateways

@@ -50,16 +50,18 @@ Remembered::Put Remembered::put(RecordPtr record, microseconds age, protocol::In
     if (const auto it = p.records.find(eui); it != p.records.end()) {
         it->second.fresh_until = fresh_until;
         it->second.refresh_at = refresh_at;
-        if (it->second.record == record || *it->second.record == *record) return {.replaced = false, .same = true};
-        it->second.record = std::move(record);
-        return {.replaced = true, .same = false};
+        const bool same = it->second.record == record || *it->second.record == *record;
+        const bool save = !same || now - it->second.saved_at >= kSaveAgain;
+        if (save) it->second.saved_at = now;
+        if (!same) it->second.record = std::move(record);
+        return {.replaced = !same, .same = same, .worth_saving = save};
     }
     while (!p.order.empty() && p.records.size() >= std::max<std::size_t>(1, limits_.records / kParts)) {
         p.records.erase(p.order.front());
         p.order.pop_front();
     }
     p.order.push_back(eui);
-    p.records.emplace(eui, Entry{std::move(record), fresh_until, refresh_at, std::prev(p.order.end())});
+    p.records.emplace(eui, Entry{std::move(record), fresh_until, refresh_at, now, std::prev(p.order.end())});
     return {};
 }
 
@@ -106,6 +108,13 @@ void Remembered::due(std::size_t index, protocol::Instant now, microseconds retr
         if (now < entry.refresh_at) continue;
         entry.refresh_at = now + scaled(retry, 1.0 + 0.5 * spread(eui, now));
         out.push_back(eui);
+    }
+}
+
+void Remembered::for_each(const std::function<void(const RecordPtr&)>& visit) const {
+    for (const Part& p : parts_) {
+        const std::lock_guard lock(p.mutex);
+        for (const auto& [eui, entry] : p.records) visit(entry.record);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -28,6 +29,7 @@ struct RememberLimits {
 class Remembered {
   public:
     static constexpr std::size_t kParts = 64;
+    static constexpr std::chrono::microseconds kSaveAgain = std::chrono::hours{1};
 
     explicit Remembered(const RememberLimits& limits) : limits_(limits) {}
 
@@ -37,6 +39,8 @@ class Remembered {
     struct Put {
         bool replaced = false;  ///< another record was there before
         bool same = false;      ///< the same one was
+        bool worth_saving =
+            true;  ///< new, different, or last saved long ago (kSaveAgain): the store should date it anew
     };
     /// `age`: how long ago the registry said so (0 for a fresh answer). An answer that is older than `fresh_for` is
     /// stale at once, and its refresh is due at a random moment soon, so that a cold start makes no wave of refreshes.
@@ -51,6 +55,7 @@ class Remembered {
     void due(std::size_t part, protocol::Instant now, std::chrono::microseconds retry,
              std::vector<protocol::Eui64>& out);
 
+    void for_each(const std::function<void(const RecordPtr&)>& visit) const;
     std::size_t size() const;
     std::size_t unknowns() const;
 
@@ -59,6 +64,7 @@ class Remembered {
         RecordPtr record;
         protocol::Instant fresh_until;
         protocol::Instant refresh_at;
+        protocol::Instant saved_at;
         std::list<protocol::Eui64>::iterator place;
     };
     struct Part {

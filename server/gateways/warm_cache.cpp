@@ -60,6 +60,8 @@ WarmCache::WarmCache(const config::Registry& settings, Parts parts, const runtim
       log_(log),
       loop_(std::move(parts.loop)),
       source_(std::move(parts.source)),
+      store_(std::move(parts.store)),
+      memories_(clock, store_.get()),
       remembered_(limits_of(settings)),
       flights_(kMaxFlights),
       batch_(source_->max_batch()),
@@ -68,6 +70,7 @@ WarmCache::WarmCache(const config::Registry& settings, Parts parts, const runtim
     source_->on_change([this](std::vector<Eui64> euis) {
         asio::post(loop_->executor(), [this, moved = std::move(euis)]() mutable { changed(std::move(moved)); });
     });
+    if (store_) store_->on_fresh([this] { refill(); });
 }
 
 WarmCache::~WarmCache() {
@@ -80,6 +83,7 @@ void WarmCache::on_change(std::function<void(Eui64, RecordPtr)> callback) {
 }
 
 void WarmCache::start() {
+    if (store_) store_->start();
     asio::post(loop_->executor(), [this] {
         source_->start();
         if (!source_->local()) asio::co_spawn(loop_->executor(), sweep(), asio::detached);
@@ -106,7 +110,10 @@ Lookup WarmCache::find_local(Eui64 eui) {
     }
     const Lookup lookup = remembered_.find(eui, clock_.now().steady);
     probe_.lookup(Tier::kMemory, result_of(lookup));
-    return lookup;
+    if (lookup.kind != Lookup::Kind::kAway || !store_) return lookup;
+    if (const auto dated = store_->record(eui)) return found(Tier::kStore, *dated);
+    probe_.lookup(Tier::kStore, TierResult::kMiss);
+    return {};
 }
 
 Lookup WarmCache::find_in_source(Eui64 eui) {
@@ -131,6 +138,18 @@ runtime::Task<Lookup> WarmCache::find(Eui64 eui, std::chrono::milliseconds patie
     asio::post(loop_->executor(), [this, eui, waiter] { join(eui, waiter); });
     co_await timer.async_wait(kQuiet);
     co_return waiter->result();
+}
+
+std::vector<Eui64> WarmCache::list(Eui64 after, std::size_t limit) const {
+    std::vector<Eui64> all = source_->list(after, limit);
+    if (store_) {
+        const std::vector<Eui64> stored = store_->list(after, limit);
+        all.insert(all.end(), stored.begin(), stored.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    if (all.size() > limit) all.resize(limit);
+    return all;
 }
 
 void WarmCache::refresh(Eui64 eui) {
@@ -193,6 +212,7 @@ Lookup WarmCache::found(Tier tier, const DatedRecord& dated) {
     const protocol::Now now = clock_.now();
     const microseconds age = std::max(now.utc - dated.fetched, microseconds{0});
     remembered_.put(dated.record, age, now.steady);
+    if (store_ && tier == Tier::kShared) store_->save(dated);
     const Lookup lookup{Lookup::Kind::kFound, dated.record, age >= microseconds{settings_.fresh_for}};
     probe_.lookup(tier, result_of(lookup));
     return lookup;
@@ -288,20 +308,35 @@ void WarmCache::answered(Eui64 eui, const SourceAnswer& answer) {
             break;
         case SourceAnswer::Kind::kUnknown:
             lookup = {Lookup::Kind::kUnknown, nullptr, false};
-            if (remembered_.put_unknown(eui, now.steady)) {
-                if (shared_) shared_->erase(eui);
-                tell(eui, nullptr);
-            }
+            gone(eui, now);
             break;
     }
     probe_.lookup(Tier::kRegistry, result_of(lookup));
     for (const WaiterPtr& waiter : flights_.land(eui)) Waiter::answer(waiter, lookup);
 }
 
+/// The registry says that it does not know the gateway.
+void WarmCache::gone(Eui64 eui, protocol::Now now) {
+    const bool stored = store_ && store_->has_record(eui);
+    const RecordPtr before = remembered_.put_unknown(eui, now.steady);
+    if (!before && !stored) return;
+    if (store_) store_->erase_record(eui);
+    if (shared_) shared_->erase(eui);
+    tell(eui, nullptr);
+}
+
+/// The store has begun afresh, on its thread.
+void WarmCache::refill() {
+    const protocol::UtcTime now = clock_.now().utc;
+    remembered_.for_each([this, now](const RecordPtr& record) { store_->save(DatedRecord{record, now}); });
+    memories_.save_all();
+}
+
 /// Any thread: a fresh answer of the registry goes into every tier, and to whoever must hear of the change.
 void WarmCache::keep(const RecordPtr& record, protocol::Now now) {
     const Remembered::Put put = remembered_.put(record, microseconds{0}, now.steady);
-    if (put.same) return;
+    if (!put.worth_saving) return;
+    if (store_) store_->save(DatedRecord{record, now.utc});
     if (shared_ && !source_->local()) shared_->write({record, now.utc});
     if (put.replaced) tell(record->eui, record);
 }
@@ -324,7 +359,8 @@ void WarmCache::changed(std::vector<Eui64> euis) {
             if (answer.kind != SourceAnswer::Kind::kError) answered(eui, answer);
             continue;
         }
-        if (remembered_.find(eui, clock_.now().steady).kind == Lookup::Kind::kFound) {
+        if (remembered_.find(eui, clock_.now().steady).kind == Lookup::Kind::kFound ||
+            (store_ && store_->has_record(eui))) {
             flights_.refresh(eui);
         } else {
             remembered_.erase(eui);

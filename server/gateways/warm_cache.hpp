@@ -11,9 +11,11 @@
 #include "server/gateways/cache.hpp"
 #include "server/gateways/flights.hpp"
 #include "server/gateways/loop.hpp"
+#include "server/gateways/memories.hpp"
 #include "server/gateways/probe.hpp"
 #include "server/gateways/remembered.hpp"
 #include "server/gateways/source.hpp"
+#include "server/gateways/store.hpp"
 #include "server/gateways/tier.hpp"
 #include "server/log/log.hpp"
 #include "server/runtime/clock.hpp"
@@ -26,10 +28,11 @@ namespace sm::gateways {
 /// Owner: app. End: `stop`, before the io_contexts go whose coroutines use it; what waits then gets kAway.
 class WarmCache final : public Cache {
   public:
-    /// What it is made of.
+    /// What it is made of; `store` may be absent (memory only).
     struct Parts {
         std::unique_ptr<Loop> loop;
         std::unique_ptr<Source> source;
+        std::unique_ptr<Store> store;
     };
 
     WarmCache(const config::Registry& settings, Parts parts, const runtime::Clock& clock, GatewaysProbe& probe,
@@ -48,6 +51,13 @@ class WarmCache final : public Cache {
     void refresh(protocol::Eui64 eui);
 
     Source& source() noexcept { return *source_; }
+    /// What we learned of each gateway, next to what is registered.
+    Memories& memories() noexcept { return memories_; }
+    /// nullptr without a store.
+    Store* store() noexcept { return store_.get(); }
+    /// EUIs that are registered here or that we know something of: above `after`, ascending, at most `limit`. Any
+    /// thread.
+    std::vector<protocol::Eui64> list(protocol::Eui64 after, std::size_t limit) const;
     Loop& loop() noexcept { return *loop_; }
     const GatewaysProbe& probe() const noexcept { return probe_; }
 
@@ -68,6 +78,8 @@ class WarmCache final : public Cache {
     Lookup found(Tier tier, const DatedRecord& dated);
     void keep(const RecordPtr& record, protocol::Now now);
     Lookup find_in_source(protocol::Eui64 eui);
+    void gone(protocol::Eui64 eui, protocol::Now now);
+    void refill();
     void tell(protocol::Eui64 eui, const RecordPtr& record);
 
     const config::Registry settings_;
@@ -76,6 +88,8 @@ class WarmCache final : public Cache {
     log::Logger log_;
     std::unique_ptr<Loop> loop_;
     std::unique_ptr<Source> source_;
+    std::unique_ptr<Store> store_;
+    Memories memories_;
     std::shared_ptr<SharedTier> shared_;
     Remembered remembered_;
     std::mutex callback_mutex_;  ///< leaf lock: the callback itself
