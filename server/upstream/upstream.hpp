@@ -19,7 +19,7 @@ struct GatewayContext {
     std::uint64_t epoch = 0;
     std::string tenant;
     std::string plan;
-    std::string topic_prefix;     ///< from the plan, e.g. "eu868"
+    std::string topic_prefix;  ///< from the plan, e.g. "eu868"
     std::string address;
     protocol::VersionInfo version;
     struct Position {
@@ -37,7 +37,7 @@ struct GatewayState {
     directory::EndReason reason{};  ///< when offline
     std::uint16_t close_code = 0;   ///< when offline
     protocol::UtcTime at;
-    std::uint64_t connect_us = 0;   ///< when online: accept → router_config
+    std::uint64_t connect_us = 0;  ///< when online: accept → router_config
 };
 
 /// Counters of one interval of one gateway.
