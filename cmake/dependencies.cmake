@@ -20,3 +20,5 @@ add_library(sm_asio INTERFACE)
 target_link_libraries(sm_asio INTERFACE Boost::boost Threads::Threads)
 target_compile_definitions(sm_asio INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_NO_TS_EXECUTORS
                                              BOOST_ASIO_DISABLE_BOOST_ARRAY)
+# hiredis asks for it, and every user of the shared precompiled header must agree.
+target_compile_options(sm_asio INTERFACE -D_FILE_OFFSET_BITS=64)
