@@ -12,6 +12,8 @@ void check_plans(Loaded& loaded, const Environment& environment) {
     const bool complete = loaded.errors.size() == errors_before;
     const auto found = known.find(plans.default_plan);
     if (found != known.end()) {
+        // Those of the directory's plans are there already.
+        if (!is_built_in(*found->second)) return;
         for (auto& warning : plan_warnings(*found->second)) loaded.warnings.push_back(std::move(warning));
     } else if (complete) {
         std::vector<std::string> names;

@@ -1,17 +1,16 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "config/environment.hpp"
+#include "config/plan_reader.hpp"
 #include "config/problem.hpp"
 #include "protocol/region/channel_plan.hpp"
 
 namespace sm::config {
 
-using ChannelPlanPtr = std::shared_ptr<const protocol::ChannelPlan>;
 /// By plan name.
 using PlanMap = std::map<std::string, ChannelPlanPtr, std::less<>>;
 
@@ -23,10 +22,8 @@ using PlanMap = std::map<std::string, ChannelPlanPtr, std::less<>>;
 PlanMap load_plans(const std::string& directory, Problems& errors, Problems* warnings = nullptr,
                    const Environment& environment = process_environment());
 
-/// One plan from a text; `file` is the name in problems, and the plan's name where the text gives none (without folder
-/// and extension). Nothing when there is an error.
-ChannelPlanPtr parse_plan(std::string_view text, const std::string& file, Problems& errors, Problems& warnings,
-                          const Environment& environment = process_environment());
+/// The plan is one of those compiled in; its warnings were not among those of load_plans.
+bool is_built_in(const protocol::ChannelPlan& plan);
 
 /// What is doubtful in a plan that has no error, as a sentence each: for the log, once, when the plan comes into use.
 Problems plan_warnings(const protocol::ChannelPlan& plan);

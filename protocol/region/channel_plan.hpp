@@ -52,6 +52,8 @@ enum class DutyCyclePolicy : std::uint8_t {
 /// loaded.
 struct ChannelPlan {
     std::string name;
+    /// Where it comes from: the path of a file, or "built-in eu868.yaml"; for messages.
+    std::string source;
     RegionId region{};
     /// ChirpStack's region id, first level of the upstream topics: "eu868", "us915_0".
     std::string topic_prefix;
