@@ -99,6 +99,8 @@ class Section {
     /// A map from any name to a word, or to a number.
     void word_map(const char* key, std::map<std::string, std::string>& out, Words names, Words accepted,
                   const char* help);
+    /// A map from any name to any text.
+    void text_map(const char* key, std::map<std::string, std::string>& out, const char* help);
     void number_map(const char* key, std::map<std::string, double>& out, double least, double most, const char* help);
 
     template <class T>

@@ -190,6 +190,18 @@ void Section::word_map(const char* key, std::map<std::string, std::string>& out,
     if (there) out = std::move(read);
 }
 
+void Section::text_map(const char* key, std::map<std::string, std::string>& out, const char* help) {
+    if (describing()) {
+        std::vector<std::string> shown;
+        for (const auto& [name, text] : out) shown.push_back(name + ": " + text);
+        return add(key, "map of name: text", fmt::format("{{{}}}", fmt::join(shown, ", ")), "", help);
+    }
+    std::map<std::string, std::string> read;
+    if (each_entry(key, [&](const std::string& name, const Scalar& value) { read[name] = value.text; })) {
+        out = std::move(read);
+    }
+}
+
 void Section::number_map(const char* key, std::map<std::string, double>& out, double least, double most,
                          const char* help) {
     const auto limits = fmt::format("{} to {}", least, most);
