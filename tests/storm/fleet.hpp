@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -68,6 +67,8 @@ struct Census {
     Micros worst_lag{0};
 };
 
+class FleetWorker;
+
 /// A worker's share of the fleet over real sockets: epoll and OpenSSL by hand, ten thousand gateways on one thread.
 /// Built and read by the main thread before run() and after it; in between only post(), stop() and the posted
 /// functions.
@@ -95,11 +96,10 @@ class Fleet {
     bool saw_ip_name() const noexcept;
 
   private:
-    struct Slot;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::unique_ptr<FleetWorker> worker_;
 };
 
+/// CLOCK_MONOTONIC and CLOCK_REALTIME.
 Now now();
 
 }  // namespace sm::storm
