@@ -127,9 +127,11 @@ Result<void> Conversation::State::handle_version(const JsonDocument& document, c
     facts.knows_gps_time = false;
     facts.configured = true;
     mux_time_sent = now;
-    const DutyCycleState used = again ? desk.duty_cycle().snapshot(now) : duty_cycle_before.value_or(DutyCycleState{});
-    desk.duty_cycle() = DutyCycle(duty_cycle_rules(*facts.plan, *facts.version));
-    desk.duty_cycle().restore(used, now);
+    // The station's accounting goes on through a second configuration.
+    if (!again) {
+        desk.duty_cycle() = DutyCycle(duty_cycle_rules(*facts.plan, *facts.version));
+        if (duty_cycle_before) desk.duty_cycle().restore(*duty_cycle_before, now);
+    }
     out.push_back(SendText{SendKind::kRouterConfig, router_config_text(*facts.plan, *facts.version, now.utc)});
     out.push_back(Configured{*facts.version, again});
     transfer.on_configured(facts, now);

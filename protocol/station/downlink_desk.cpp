@@ -54,6 +54,10 @@ Micros DownlinkDesk::class_c_lead() const noexcept {
     return kImmediateDelay + facts_.half_round_trip();
 }
 
+Micros DownlinkDesk::class_c_patience() const noexcept {
+    return kClassCRetries + facts_.round_trip.value_or(Micros{0}) + limits_.confirmation_margin;
+}
+
 void DownlinkDesk::refuse(const DownlinkRequest& request, Refusal refusal, Now now, Actions& out) const {
     DownlinkResult result;
     result.gateway = facts_.gateway;
@@ -210,12 +214,11 @@ void DownlinkDesk::place_class_b(Draft& draft, Now now, Actions& out) {
 void DownlinkDesk::place_class_c(Draft& draft, Now now, Actions& out) {
     PendingDownlink& downlink = draft.downlink;
     const bool from_context = draft.checked.rx1 && offer_from_context(draft);
-    const Micros after = kClassCRetries + facts_.round_trip.value_or(Micros{0}) + limits_.confirmation_margin;
     if (from_context && reachable(downlink.rx1, now) && !obstacle(downlink, *downlink.rx1)) {
         // RX2 follows at once when RX1 is missed, wherever that is.
         downlink.rx2 = OfferedWindow{*draft.checked.rx2, downlink.rx1->start, 0};
         promise(downlink, *downlink.rx1, now);
-        downlink.expires = downlink.rx1->start + after;
+        downlink.expires = downlink.rx1->start + class_c_patience();
         return send(draft.request, std::move(downlink), now, out);
     }
 
@@ -231,10 +234,10 @@ void DownlinkDesk::place_class_c(Draft& draft, Now now, Actions& out) {
     last_class_c_ = offered.start;
     promise(downlink, offered, now);
     if (offered.start <= now.steady + lead + kTimerSlack && held_.empty()) {
-        downlink.expires = offered.start + after;
+        downlink.expires = offered.start + class_c_patience();
         return send(draft.request, std::move(downlink), now, out);
     }
-    held_.push_back({draft.request, std::move(downlink), offered.start - lead, now.steady + kMaxHold});
+    held_.push_back({draft.request, std::move(downlink), offered.start - lead, now.steady + kMaxHold + kHoldSlack});
 }
 
 void DownlinkDesk::promise(PendingDownlink& downlink, const OfferedWindow& offered, Now now) {
@@ -292,31 +295,31 @@ bool DownlinkDesk::on_dntxed(const Dntxed& dntxed, Now now, Actions& out) {
 }
 
 void DownlinkDesk::release_held(Now now, Actions& out) {
-    while (!held_.empty() && held_.front().send_at <= now.steady + kTimerSlack) {
-        Held held = std::move(held_.front());
-        held_.pop_front();
-        withdraw(held.downlink);
+    if (held_.empty() || held_.front().send_at > now.steady + kTimerSlack) return;
+    // What is on air may take longer than it was planned: all that wait are placed anew, in their order.
+    auto waiting = std::exchange(held_, {});
+    for (const Held& held : waiting) withdraw(held.downlink);
+    const Micros lead = class_c_lead();
+    last_class_c_ = now.steady + lead;
+    for (Held& held : waiting) {
         OfferedWindow& offered = *held.downlink.rx2;
-        const Micros lead = class_c_lead();
-        offered.start = now.steady + lead;
+        offered.start = std::max(offered.start, last_class_c_);
         offered.start = air_.next_free(air_of(held.downlink, offered));
-        if (auto refusal = obstacle(held.downlink, offered)) {
+        auto refusal = obstacle(held.downlink, offered);
+        if (!refusal && offered.start > held.give_up)
+            refusal = Refusal{DownlinkOutcome::kQueueFull, "the transmitter was busy for 20 s"};
+        if (refusal) {
             refuse(held.request, std::move(*refusal), now, out);
             continue;
         }
-        if (offered.start > held.give_up) {
-            refuse(held.request, {DownlinkOutcome::kQueueFull, "the transmitter was busy for 20 s"}, now, out);
+        promise(held.downlink, offered, now);
+        last_class_c_ = offered.start;
+        held.send_at = offered.start - lead;
+        if (!held_.empty() || held.send_at > now.steady + kTimerSlack) {
+            held_.push_back(std::move(held));
             continue;
         }
-        promise(held.downlink, offered, now);
-        if (offered.start > now.steady + lead + kTimerSlack) {
-            // What is on air takes longer than it was planned. The ones behind it wait as well.
-            held.send_at = offered.start - lead;
-            held_.push_front(std::move(held));
-            return;
-        }
-        held.downlink.expires =
-            offered.start + kClassCRetries + facts_.round_trip.value_or(Micros{0}) + limits_.confirmation_margin;
+        held.downlink.expires = offered.start + class_c_patience();
         send(held.request, std::move(held.downlink), now, out);
     }
 }

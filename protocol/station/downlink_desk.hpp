@@ -30,6 +30,8 @@ class DownlinkDesk {
     /// Longest wait of a class C frame for its turn, and of any downlink for the first `router_config`. With the margin
     /// for the confirmation it stays below the 30 s that network servers wait (chirpstack §2.6).
     static constexpr Micros kMaxHold = std::chrono::seconds{20};
+    /// How much later than planned a frame that is held may still go.
+    static constexpr Micros kHoldSlack = std::chrono::seconds{2};
     static constexpr Micros kMaxWaitForConfig = std::chrono::seconds{10};
     /// A station refuses what is further ahead (TX_MAX_AHEAD).
     static constexpr Micros kMaxAhead = std::chrono::seconds{600};
@@ -84,7 +86,9 @@ class DownlinkDesk {
     void withdraw(const PendingDownlink& downlink);
     void refuse(const DownlinkRequest& request, Refusal refusal, Now now, Actions& out) const;
     DownlinkResult result_of(const PendingDownlink& downlink, DownlinkOutcome outcome, Now now) const;
+    /// From writing a class C frame to its transmission, and from there to the latest `dntxed`.
     Micros class_c_lead() const noexcept;
+    Micros class_c_patience() const noexcept;
 
     DownlinkLimits limits_;
     const StationFacts& facts_;
