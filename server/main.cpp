@@ -7,6 +7,7 @@
 #include "config/describe.hpp"
 #include "config/load.hpp"
 #include "server/app.hpp"
+#include "server/check.hpp"
 
 namespace {
 
@@ -38,10 +39,7 @@ int serve(const Arguments& arguments) {
 
 int check(const Arguments& arguments) {
     auto loaded = sm::config::load(arguments.config);
-    if (!arguments.without_files) {
-        check_files(loaded);
-        check_plans(loaded);
-    }
+    if (!arguments.without_files) sm::check_everything(loaded);
     if (!usable(loaded)) {
         std::cerr << arguments.config << ": " << loaded.errors.size() << " problem"
                   << (loaded.errors.size() == 1 ? "" : "s") << "\n";
