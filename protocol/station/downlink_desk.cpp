@@ -22,8 +22,11 @@ std::uint8_t windows_requested(const DownlinkRequest& request) noexcept {
     return static_cast<std::uint8_t>((request.rx1 ? 1 : 0) + (request.rx2 ? 1 : 0));
 }
 
+/// Reckoned with a payload CRC, which some forks add: air is promised rather too long than too short.
 Micros airtime_of(const CheckedWindow& window) {
-    return airtime(window.modulation, window.pdu_size);
+    LoraFraming framing;
+    framing.crc = true;
+    return airtime(window.modulation, window.pdu_size, framing);
 }
 Micros booked_airtime_of(const CheckedWindow& window) {
     return station_airtime(window.modulation, window.pdu_size);
