@@ -100,7 +100,7 @@ class Server:
             self.process.wait(20)
         gateways = self.config["listen"]["gateways"]
         for entry, bound in zip(gateways, listeners):
-            entry["address"] = bound["address"]
+            entry["address"] = f"{entry['address'].rpartition(':')[0]}:{bound['port']}"
         self.config["admin"] = merged(self.config.get("admin", {}), {"address": f"127.0.0.1:{self.admin_port}"})
         return self.start()
 
@@ -164,7 +164,7 @@ class Server:
     # Where gateways connect
 
     def listeners(self):
-        """[{address, tls, lane}] in the order of the configuration, with the ports that were bound."""
+        """[{address, port, tls, lane}] in the order of the configuration, with the ports that were bound."""
         if self._listeners is None:
             self._listeners = self.status()["listeners"]
         return self._listeners
@@ -172,8 +172,7 @@ class Server:
     def uri(self, tls=True, index=0):
         """ws://127.0.0.1:port or wss://localhost:port of the index-th such listener."""
         fitting = [one for one in self.listeners() if one["tls"] == tls]
-        host, port = ("localhost" if tls else "127.0.0.1"), fitting[index]["address"].rpartition(":")[2]
-        return f"{'wss' if tls else 'ws'}://{host}:{port}"
+        return f"wss://localhost:{fitting[index]['port']}" if tls else f"ws://127.0.0.1:{fitting[index]['port']}"
 
     def port(self, tls=True, index=0):
         return int(self.uri(tls, index).rpartition(":")[2])

@@ -1,0 +1,79 @@
+"""deploy/quickstart with the programs of this build: uplinks appear, and nothing stays behind."""
+
+import os
+import re
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import Folder, port_is_open, seconds, wait_until
+
+SCRIPT = Path(os.environ["SM_SOURCE_DIR"]) / "deploy/quickstart"
+PORTS = (8886, 8887, 9100)
+
+
+class Quickstart(unittest.TestCase):
+    def setUp(self):
+        if any(port_is_open(port) for port in PORTS):
+            self.skipTest("the default ports are in use on this machine")
+        self.folder = Folder()
+        self.addCleanup(self.folder.remove)
+
+    def start(self, **env):
+        self.output = self.folder.path / "output"
+        with self.output.open("wb") as output:
+            child = subprocess.Popen([SCRIPT], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                                     env={**os.environ, "SM_QUICKSTART_BUILD": os.environ["SM_BUILD_DIR"], **env})
+        self.addCleanup(self.kill_group, child)
+        return child
+
+    @staticmethod
+    def kill_group(child):
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        child.wait()
+
+    def text(self):
+        return self.output.read_text(errors="replace")
+
+    def assert_nothing_left(self, child):
+        def members():
+            found = subprocess.run(["ps", "-o", "pid=,args=", "-g", str(child.pid)], capture_output=True, text=True, check=False)
+            return found.stdout.strip()
+
+        wait_until(lambda: not members(), 10, f"no process is left, but: {members()}")
+        for port in PORTS:
+            self.assertFalse(port_is_open(port), port)
+
+    def test_it_shows_uplinks_and_ends_by_itself(self):
+        child = self.start(SM_QUICKSTART_SECONDS=str(int(seconds(15))))
+        self.assertEqual(child.wait(seconds(120)), 0, self.text())
+        text = self.text()
+        self.assertIn("http://127.0.0.1:9100", text)
+        self.assertGreater(len(re.findall(r'"event":"up"', text)), 20, text)
+        connected = set(re.findall(r'"event":"connect","gateway":"([0-9a-f]{16})"', text))
+        self.assertEqual(len(connected), 20, text)
+        self.assert_nothing_left(child)
+
+    def test_ctrl_c_ends_all_of_it(self):
+        child = self.start()
+        wait_until(lambda: '"event":"up"' in self.text() or child.poll() is not None, 60, "the first uplink")
+        # As a terminal does: the whole foreground group.
+        os.killpg(child.pid, signal.SIGINT)
+        self.assertEqual(child.wait(seconds(60)), 0, self.text())
+        self.assertRegex(self.text(), r"Ended after \d+ uplinks")
+        self.assert_nothing_left(child)
+
+    def test_when_it_is_killed_its_children_end_too(self):
+        child = self.start()
+        wait_until(lambda: '"event":"up"' in self.text() or child.poll() is not None, 60, "the first uplink")
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        self.assert_nothing_left(child)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
