@@ -3,7 +3,9 @@
 #include <stdexcept>
 
 #include "server/gateways/file_source.hpp"
+#include "server/gateways/http_source.hpp"
 #include "server/gateways/open_source.hpp"
+#include "server/gateways/postgres_source.hpp"
 
 namespace sm::gateways {
 
@@ -11,6 +13,8 @@ std::unique_ptr<Source> make_source(const config::Registry& settings, runtime::E
                                     KeyRingPtr keys) {
     if (settings.kind == "open") return std::make_unique<OpenSource>(settings.default_tenant);
     if (settings.kind == "file") return std::make_unique<FileSource>(settings, std::move(keys), executor, log);
+    if (settings.kind == "http") return std::make_unique<HttpSource>(settings, std::move(keys), executor, log);
+    if (settings.kind == "postgres") return std::make_unique<PostgresSource>(settings, std::move(keys), executor, log);
     throw std::runtime_error("registry.kind: no such kind: " + settings.kind);
 }
 

@@ -34,6 +34,8 @@ class Source {
     virtual bool worth_keeping() const noexcept { return true; }
     /// Largest batch find() takes.
     virtual std::size_t max_batch() const noexcept = 0;
+    /// Calls of find() that may be under way at once, of the `configured` ones.
+    virtual unsigned max_calls(unsigned configured) const noexcept { return configured; }
     /// Called (any thread) with EUIs whose record changed or went away; only sources that notice by themselves.
     virtual void on_change(std::function<void(std::vector<protocol::Eui64>)> callback) = 0;
     /// Begins what the source does by itself (watching a file, listening for changes).

@@ -4,8 +4,7 @@
 #include <limits>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -63,6 +62,16 @@ WarmCache::WarmCache(const config::Registry& settings, Parts parts, const runtim
       store_(std::move(parts.store)),
       memories_(clock, store_.get()),
       remembered_(limits_of(settings)),
+      tasks_(loop_->executor(),
+             [logger = log](std::exception_ptr error) {
+                 try {
+                     std::rethrow_exception(error);
+                 } catch (const boost::system::system_error& e) {
+                     if (e.code() != asio::error::operation_aborted) logger.error("cache_bug", {{"error", e.what()}});
+                 } catch (const std::exception& e) {
+                     logger.error("cache_bug", {{"error", e.what()}});
+                 }
+             }),
       flights_(kMaxFlights),
       batch_(source_->max_batch()),
       wake_(loop_->executor()),
@@ -86,7 +95,7 @@ void WarmCache::start() {
     if (store_) store_->start();
     asio::post(loop_->executor(), [this] {
         source_->start();
-        if (!source_->local()) asio::co_spawn(loop_->executor(), sweep(), asio::detached);
+        if (!source_->local()) tasks_.spawn(sweep());
     });
     loop_->start();
 }
@@ -97,6 +106,7 @@ void WarmCache::stop() {
         wake_.cancel();
         sweep_timer_.cancel();
         source_->close();
+        tasks_.cancel();
         for (const WaiterPtr& waiter : flights_.clear()) Waiter::answer(waiter, {});
     });
     loop_->start();
@@ -189,7 +199,7 @@ void WarmCache::pump_shared() {
         const auto end = for_shared_.begin() + static_cast<std::ptrdiff_t>(std::min(kSharedBatch, for_shared_.size()));
         std::vector<Eui64> batch(for_shared_.begin(), end);
         for_shared_.erase(for_shared_.begin(), end);
-        asio::co_spawn(loop_->executor(), ask_shared(std::move(batch)), asio::detached);
+        tasks_.spawn(ask_shared(std::move(batch)));
     }
 }
 
@@ -223,7 +233,7 @@ Lookup WarmCache::found(Tier tier, const DatedRecord& dated) {
 void WarmCache::pump() {
     const Instant now = clock_.now().steady;
     flights_.resume(now);
-    const unsigned most = trouble_ > 0 ? 1 : std::max(1U, settings_.max_concurrent);
+    const unsigned most = trouble_ > 0 ? 1 : std::max(1U, source_->max_calls(settings_.max_concurrent));
     while (!stopping_ && calls_ < most) {
         if (now < pause_until_) {
             wake_at(pause_until_);
@@ -238,7 +248,7 @@ void WarmCache::pump() {
         if (euis.empty()) continue;
         ++calls_;
         if (!urgent) ++background_calls_;
-        asio::co_spawn(loop_->executor(), ask(std::move(euis), urgency), asio::detached);
+        tasks_.spawn(ask(std::move(euis), urgency));
     }
     probe_.queued(flights_.queued());
     wake_at(flights_.next_resume());
@@ -249,10 +259,12 @@ runtime::Task<> WarmCache::ask(std::vector<Eui64> euis, Flights::Urgency urgency
     const Instant began = clock_.now().steady;
     std::vector<SourceAnswer> answers;
     try {
+        // Never within pump(): a source that answers at once would nest call in call.
+        co_await asio::post(asio::use_awaitable);
         answers = co_await source_->find(euis);
     } catch (const std::exception& bug) {
         // Sources answer with kError; whatever else happens there must not eat a place among the calls.
-        log_.error("registry_bug", {{"error", bug.what()}});
+        if (!stopping_) log_.error("registry_bug", {{"error", bug.what()}});
     }
     answers.resize(euis.size());
     --calls_;

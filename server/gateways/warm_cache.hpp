@@ -19,6 +19,7 @@
 #include "server/gateways/tier.hpp"
 #include "server/log/log.hpp"
 #include "server/runtime/clock.hpp"
+#include "server/runtime/task_group.hpp"
 
 namespace sm::gateways {
 
@@ -97,6 +98,7 @@ class WarmCache final : public Cache {
     std::atomic<bool> stopping_{false};
 
     // The loop's thread only.
+    runtime::TaskGroup tasks_;  ///< calls under way and the sweep
     Flights flights_{kMaxFlights};
     std::vector<protocol::Eui64> for_shared_;
     bool shared_pump_posted_ = false;
