@@ -1,11 +1,13 @@
 #include "tests/storm/exercise.hpp"
 
-#include <csignal>
-#include <cstdlib>
-#include <ctime>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <boost/json.hpp>
+#include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <stdexcept>
 
@@ -101,24 +103,33 @@ void Exercise::mark() {
     timeline_.clear();
 }
 
-void Exercise::cut(double share, std::uint64_t salt) {
-    squad_.cut(
-        [share, salt](std::size_t index) {
-            return static_cast<double>(std::hash<Eui64>{}({index ^ salt << 32}) >> 11) * 0x1.0p-53 < share;
-        },
-        false);
+void Exercise::cut(double share, std::uint64_t salt, CutManner manner) {
+    const auto chosen = [share, salt](std::size_t index) {
+        return static_cast<double>(std::hash<Eui64>{}({index ^ salt << 32}) >> 11) * 0x1.0p-53 < share;
+    };
+    squad_.cut(chosen, manner);
 }
 
 bool Exercise::shell(const std::string& command) {
     say("$ " + command);
-    // The children must not inherit our blocked signals.
-    sigset_t set;
-    sigset_t old;
-    sigemptyset(&set);
-    pthread_sigmask(SIG_SETMASK, &set, &old);
-    const int status = std::system(command.c_str());
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    if (status != 0) say("command failed with status " + std::to_string(status) + ": " + command);
+    // The child must not inherit our blocked signals.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const char* arguments[] = {"sh", "-c", command.c_str(), nullptr};
+    pid_t child = -1;
+    const int error =
+        posix_spawn(&child, "/bin/sh", nullptr, &attributes, const_cast<char* const*>(arguments), environ);
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) return false;
+    int status = 0;
+    bool ended = false;
+    watch(Micros{0}, [&](const Census&) { return ended = waitpid(child, &status, WNOHANG) == child; });
+    if (!ended) waitpid(child, &status, 0);
+    if (status != 0) say("failed: " + command);
     return status == 0;
 }
 

@@ -26,8 +26,9 @@ class Exercise {
     bool watch_until_in_service(Micros limit);
     /// Recovery is counted from now.
     void mark();
-    void cut(double share, std::uint64_t salt);
-    /// Runs a shell command and says so; false when it fails.
+    /// Cuts that share of the gateways, chosen anew for each `salt`.
+    void cut(double share, std::uint64_t salt, CutManner manner);
+    /// Runs a shell command, watching meanwhile; false when it fails.
     bool shell(const std::string& command);
     void say(const std::string& text) const;
 

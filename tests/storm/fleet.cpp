@@ -63,8 +63,8 @@ void Fleet::stop() {
 std::size_t Fleet::size() const noexcept {
     return worker_->slots().size();
 }
-void Fleet::cut(std::size_t index) {
-    worker_->cut(worker_->slots()[index]);
+void Fleet::cut(std::size_t index, CutManner manner) {
+    worker_->cut(worker_->slots()[index], manner);
 }
 bool Fleet::saw_ip_name() const noexcept {
     return worker_->tls().saw_ip_name();

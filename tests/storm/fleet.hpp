@@ -54,6 +54,12 @@ struct Fate {
     std::uint32_t connects = 0;
 };
 
+/// What the server sees of a cut connection.
+enum class CutManner : std::uint8_t {
+    kReset,   ///< RST
+    kSilent,  ///< nothing: the old connection looks alive until pings or TCP give up
+};
+
 /// Where the gateways are right now.
 struct Census {
     std::size_t gateways = 0;
@@ -87,8 +93,8 @@ class Fleet {
 
     /// On the worker (or when it does not run).
     std::size_t size() const noexcept;
-    /// Cuts a gateway's connection, as a failing network does; the gateway sees it at once, the server sees a reset.
-    void cut(std::size_t index);
+    /// Cuts a gateway's connection, as a failing network does; the gateway sees it at once.
+    void cut(std::size_t index, CutManner manner);
     /// From now on outages are counted anew.
     void mark();
     std::vector<Fate> fates() const;

@@ -41,6 +41,7 @@ FleetWorker::FleetWorker(const FleetSettings& settings, std::vector<GatewaySpec>
 
 FleetWorker::~FleetWorker() {
     for (auto& slot : slots_) slot.link.close();
+    for (const int descriptor : abandoned_) ::close(descriptor);
     ::close(epoll_);
     ::close(wake_);
 }
@@ -300,11 +301,16 @@ void FleetWorker::lost(FleetSlot& slot) {
     slot.gateway.on_closed(now(), orders_);
 }
 
-void FleetWorker::drop(FleetSlot& slot, bool reset) {
+void FleetWorker::drop(FleetSlot& slot) {
     if (!slot.link.is_open()) return;
+    slot.link.close();
+    forget(slot);
+}
+
+/// The socket is gone: what belonged to it ends with it.
+void FleetWorker::forget(FleetSlot& slot) {
     if (!slot.succeeded && slot.server_spoke) ++shop_.tally.of(slot.purpose).wasted;
     if (!slot.out.empty()) shop_.tally.uplinks_unwritten += slot.uplinks_in_out;
-    slot.link.close(reset);
     ++slot.generation;
     slot.wire = Wire::kNone;
     slot.io_due.reset();
@@ -314,9 +320,15 @@ void FleetWorker::drop(FleetSlot& slot, bool reset) {
     slot.worked = slot.server_spoke = slot.succeeded = false;
 }
 
-void FleetWorker::cut(FleetSlot& slot) {
+void FleetWorker::cut(FleetSlot& slot, CutManner manner) {
     if (!slot.link.is_open()) return;
-    drop(slot, true);
+    if (manner == CutManner::kSilent) {
+        epoll_ctl(epoll_, EPOLL_CTL_DEL, slot.link.descriptor(), nullptr);
+        abandoned_.push_back(slot.link.abandon());
+    } else {
+        slot.link.close(true);
+    }
+    forget(slot);
     slot.gateway.on_closed(now(), orders_);
     settle(slot);
 }

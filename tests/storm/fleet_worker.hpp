@@ -59,7 +59,7 @@ class FleetWorker {
     void post(std::function<void(Fleet&)> function);
     void stop();
 
-    void cut(FleetSlot& slot);
+    void cut(FleetSlot& slot, CutManner manner);
     std::deque<FleetSlot>& slots() noexcept { return slots_; }
     const Tally& tally() const noexcept { return shop_.tally; }
     const TlsClient& tls() const noexcept { return tls_; }
@@ -85,7 +85,8 @@ class FleetWorker {
     void take_frame(FleetSlot& slot, const ServerFrame& frame);
     void succeed(FleetSlot& slot);
     void lost(FleetSlot& slot);
-    void drop(FleetSlot& slot, bool reset = false);
+    void drop(FleetSlot& slot);
+    void forget(FleetSlot& slot);
 
     void obey(FleetSlot& slot);
     void write_text(FleetSlot& slot, const SendText& text);
@@ -101,6 +102,8 @@ class FleetWorker {
     TimerHeap timers_;
     Orders orders_;
     std::mt19937_64 random_;
+    /// Sockets that were cut silently.
+    std::vector<int> abandoned_;
     Instant started_;
     Micros worst_lag_{0};
     int epoll_ = -1;

@@ -158,8 +158,26 @@ void add_scenario_options(CLI::App& app, Options& options) {
     add_duration(app, "--calm", o.calm, "Time in service before the disturbance (default 5s)");
     add_duration(app, "--horizon", o.horizon, "Stop watching after this time (default 300s)");
     add_duration(app, "--linger", o.linger, "Keep watching after everybody is back (default 2s)");
+    add_parsed(
+        app, "--cut",
+        [](std::string_view text) -> std::optional<CutManner> {
+            if (text == "reset") return CutManner::kReset;
+            if (text == "silent") return CutManner::kSilent;
+            return std::nullopt;
+        },
+        [&o](CutManner value) { o.cut = value; },
+        "What the server sees of a cut connection: reset, or silent (nothing)");
+    add_duration(app, "--pause", o.pause, "Between two disturbances (default 5s)");
     app.add_option("--before", o.before, "Shell command run when the calm ends, before the disturbance");
     app.add_option("--disturb", o.disturb, "Shell command that disturbs the servers; may be given several times");
+}
+
+void add_repeat_options(CLI::App& app, Options& options) {
+    auto& o = options;
+    add_parsed(
+        app, "--share", parse_share, [&o](double value) { o.share = value; },
+        "Part of the gateways that is cut each time (default 5%)");
+    add_duration(app, "--period", o.period, "Time between two cuts (default 5s)");
 }
 
 std::vector<GatewaySpec> make_specs(const Options& options) {

@@ -44,6 +44,7 @@ struct Options {
     Micros pause = std::chrono::seconds{5};
     Micros period = std::chrono::seconds{5};
     double share = 0.05;
+    CutManner cut = CutManner::kReset;
     std::string before;
     std::vector<std::string> disturb;
 };
@@ -52,6 +53,8 @@ struct Options {
 void add_common_options(CLI::App& app, Options& options);
 /// Adds those of the scenarios that disturb a fleet at work.
 void add_scenario_options(CLI::App& app, Options& options);
+/// --share and --period: of the scenarios that cut gateways again and again.
+void add_repeat_options(CLI::App& app, Options& options);
 
 /// The fleet that the options describe: shares are exact and independent of each other. Throws std::runtime_error.
 std::vector<GatewaySpec> make_specs(const Options& options);

@@ -76,12 +76,11 @@ std::vector<Fate> Squad::fates() {
     return all;
 }
 
-void Squad::cut(const std::function<bool(std::size_t)>& chosen, bool mark) {
+void Squad::cut(const std::function<bool(std::size_t)>& chosen, CutManner manner) {
     const std::size_t workers = fleets_.size();
     everywhere([&](std::size_t worker, Fleet& fleet) {
-        if (mark) fleet.mark();
         for (std::size_t i = 0; i < fleet.size(); ++i)
-            if (chosen(i * workers + worker)) fleet.cut(i);
+            if (chosen(i * workers + worker)) fleet.cut(i, manner);
     });
 }
 

@@ -23,9 +23,8 @@ class Squad {
     void stop();
     Census census();
     std::vector<Fate> fates();
-    /// Cuts the gateways for which `chosen(index in the fleet)` holds, all at the same moment; counts outages anew
-    /// first.
-    void cut(const std::function<bool(std::size_t)>& chosen, bool mark);
+    /// Cuts the gateways for which `chosen(index in the fleet)` holds, all at the same moment.
+    void cut(const std::function<bool(std::size_t)>& chosen, CutManner manner);
     void mark();
     bool saw_ip_name() const;
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <stdexcept>
+#include <utility>
 
 namespace sm::storm {
 namespace {
@@ -164,13 +165,16 @@ Link::Result Link::write(std::string& data) {
     return Result::kDone;
 }
 
+void Link::free_tls() {
+    if (tls_ == nullptr) return;
+    // The station frees its context without a close_notify of its own after a failure.
+    SSL_set_quiet_shutdown(tls_, 1);
+    SSL_free(tls_);
+    tls_ = nullptr;
+}
+
 void Link::close(bool reset) {
-    if (tls_ != nullptr) {
-        // The station frees its context without a close_notify of its own after a failure.
-        SSL_set_quiet_shutdown(tls_, 1);
-        SSL_free(tls_);
-        tls_ = nullptr;
-    }
+    free_tls();
     if (descriptor_ < 0) return;
     if (reset) {
         const linger hard{1, 0};
@@ -178,6 +182,11 @@ void Link::close(bool reset) {
     }
     ::close(descriptor_);
     descriptor_ = -1;
+}
+
+int Link::abandon() {
+    free_tls();
+    return std::exchange(descriptor_, -1);
 }
 
 bool Link::server_spoke() const {

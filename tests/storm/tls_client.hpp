@@ -63,6 +63,8 @@ class Link {
     Result write(std::string& data);
     /// Drops the socket: FIN, or RST with unread data or `reset`.
     void close(bool reset = false);
+    /// Forgets the connection without a word to the server; the descriptor stays open and is the caller's.
+    int abandon();
 
     int descriptor() const noexcept { return descriptor_; }
     bool is_open() const noexcept { return descriptor_ >= 0; }
@@ -72,6 +74,8 @@ class Link {
     std::string group() const;
 
   private:
+    void free_tls();
+
     int descriptor_ = -1;
     ssl_st* tls_ = nullptr;
 };
