@@ -118,8 +118,14 @@ TlsStream::Attempt TlsStream::ssl_outcome(int result, Outcome& out) noexcept {
     }
 }
 
+TlsStream::Attempt TlsStream::after_failure(Outcome& out) noexcept {
+    out.error = TlsErrc::kFailed;
+    return Attempt::kDone;
+}
+
 TlsStream::Attempt TlsStream::try_handshake(Outcome& out) noexcept {
     if (!ssl_) return Attempt::kDone;
+    if (failed_) return after_failure(out);
     ERR_clear_error();
     errno = 0;
     const int result = SSL_do_handshake(ssl_.get());
@@ -129,6 +135,7 @@ TlsStream::Attempt TlsStream::try_handshake(Outcome& out) noexcept {
 TlsStream::Attempt TlsStream::try_read(asio::mutable_buffer buffer, Outcome& out) noexcept {
     if (buffer.size() == 0) return Attempt::kDone;
     if (ssl_) {
+        if (failed_) return after_failure(out);
         ERR_clear_error();
         errno = 0;
         const int result = SSL_read_ex(ssl_.get(), buffer.data(), buffer.size(), &out.bytes);
@@ -153,7 +160,8 @@ TlsStream::Attempt TlsStream::try_write(const asio::const_buffer* buffers, std::
                                         Outcome& out) noexcept {
     if (count == 0) return Attempt::kDone;
     if (ssl_) {
-        if (failed_ || (first && write_pending_)) {
+        if (failed_) return after_failure(out);
+        if (first && write_pending_) {
             out.error = TlsErrc::kBrokenWrite;
             return Attempt::kDone;
         }

@@ -117,12 +117,13 @@ class TlsStream {
     Attempt try_write(const boost::asio::const_buffer* buffers, std::size_t count, bool first, Outcome& out) noexcept;
     Attempt try_drain(std::size_t& drained, Outcome& out) noexcept;
     Attempt ssl_outcome(int result, Outcome& out) noexcept;
+    static Attempt after_failure(Outcome& out) noexcept;
     void attach();
 
     Socket socket_;
     SslPtr ssl_;
     bool write_pending_ = false;  ///< OpenSSL holds the unsent rest of a record
-    bool failed_ = false;         ///< after a fatal TLS error nothing more may be asked of OpenSSL
+    bool failed_ = false;  ///< after a fatal TLS error nothing more may be asked of OpenSSL: every operation fails
 };
 
 /// The customization points of Beast, found by argument-dependent lookup.
