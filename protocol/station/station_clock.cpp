@@ -14,11 +14,21 @@ constexpr Micros kLongestDelay = std::chrono::seconds{60};
 constexpr int kMaxLateInARow = 8;
 /// The best sample ages with the drift of two quartz clocks.
 constexpr Micros kBestAge = std::chrono::minutes{5};
+/// A drift is told from the least delayed samples of two windows, the longer apart the better.
+constexpr Micros kDriftWindow = std::chrono::minutes{5};
+constexpr Micros kLongestBase = std::chrono::hours{6};
+
+/// Delay plus a constant of the session.
+Micros offset_of(std::int64_t xtime, Instant arrival) noexcept {
+    return Micros{arrival.micros - xtime};
+}
 
 }  // namespace
 
 void StationClock::start(std::int64_t xtime, Instant arrival) noexcept {
-    first_ = latest_ = best_ = {xtime, arrival};
+    first_ = latest_ = best_ = drift_best_ = {xtime, arrival};
+    drift_window_ = arrival;
+    drift_base_.reset();
     consistent_ = 0;
     late_in_a_row_ = 0;
     trusted_ = false;
@@ -26,9 +36,8 @@ void StationClock::start(std::int64_t xtime, Instant arrival) noexcept {
 
 void StationClock::observe(std::int64_t xtime, Instant arrival) {
     if (!comparable(xtime, latest_.xtime)) {
-        start(xtime, arrival);
         drift_ppm_.reset();
-        return;
+        return start(xtime, arrival);
     }
     const Micros advanced{xtime - best_.xtime};
     const Micros passed = arrival - best_.arrival;
@@ -43,13 +52,26 @@ void StationClock::observe(std::int64_t xtime, Instant arrival) {
     late_in_a_row_ = 0;
     ++consistent_;
     if (consistent_ >= kTrustAfter && Micros{xtime - first_.xtime} >= kTrustSpan) trusted_ = true;
-    if (passed >= kBestAge) {
+    if (passed >= kBestAge || late < Micros{0}) best_ = latest_;
+    measure_drift(latest_);
+}
+
+void StationClock::measure_drift(Sample sample) noexcept {
+    const auto offset = [](const Sample& s) { return offset_of(s.xtime, s.arrival); };
+    if (offset(sample) < offset(drift_best_)) drift_best_ = sample;
+    if (sample.arrival - drift_window_ < kDriftWindow) return;
+    if (drift_base_) {
         constexpr double kMillion = 1e6;
-        drift_ppm_ = static_cast<double>(-late.count()) / static_cast<double>(passed.count()) * kMillion;
-        best_ = latest_;
-    } else if (late < Micros{0}) {
-        best_ = latest_;
+        const Micros passed = drift_best_.arrival - drift_base_->arrival;
+        const Micros gained = offset(*drift_base_) - offset(drift_best_);
+        if (passed > Micros{0})
+            drift_ppm_ = static_cast<double>(gained.count()) / static_cast<double>(passed.count()) * kMillion;
+        if (passed > kLongestBase) drift_base_ = drift_best_;
+    } else {
+        drift_base_ = drift_best_;
     }
+    drift_best_ = sample;
+    drift_window_ = sample.arrival;
 }
 
 Instant StationClock::when(std::int64_t xtime) const noexcept {

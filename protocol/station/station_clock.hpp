@@ -36,11 +36,16 @@ class StationClock {
         Instant arrival;
     };
     void start(std::int64_t xtime, Instant arrival) noexcept;
+    void measure_drift(Sample sample) noexcept;
 
     Sample first_;
     Sample latest_;
     /// The one that arrived with the least delay.
     Sample best_;
+    /// The least delayed sample of the first five minutes, and of the five minutes that run now.
+    std::optional<Sample> drift_base_;
+    Sample drift_best_;
+    Instant drift_window_;
     int consistent_ = 0;
     int late_in_a_row_ = 0;
     bool trusted_ = false;

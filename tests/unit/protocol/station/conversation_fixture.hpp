@@ -53,6 +53,7 @@ class Talk {
 
     Now now() const { return now_; }
     Conversation& conversation() { return conversation_; }
+    std::size_t pending() const { return conversation_.pending_downlinks(); }
 
     /// Lets time pass and does what falls due on the way, each at its time.
     Talk& wait(Micros time) {
