@@ -41,6 +41,7 @@ enum Field : std::uint32_t {
     kLastDownlinkAt,
     kVerified,
     kUpdated,
+    kAdmission,
 };
 
 void text(FieldWriter& out, Field field, std::string_view value, std::size_t most = kMaxText) {
@@ -99,6 +100,7 @@ std::string encode(const Memory& memory) {
         out.bytes(kVerified, token.text());
     }
     time(out, kUpdated, memory.updated);
+    text(out, kAdmission, memory.admission, kMaxBlob);
     out.raw(memory.unread);
     return kLayout + out.take();
 }
@@ -186,6 +188,9 @@ std::optional<Memory> decode_memory(std::string_view bytes) {
             }
             case kUpdated:
                 memory.updated = {in.signed_number()};
+                break;
+            case kAdmission:
+                memory.admission = in.bytes();
                 break;
             default:
                 memory.unread += in.raw();

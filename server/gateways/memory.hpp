@@ -49,6 +49,7 @@ struct Memory {
     std::uint64_t connects = 0;
     std::string last_end;    ///< word of why its last session ended
     std::string duty_cycle;  ///< state of the session room, opaque here
+    std::string admission;   ///< note of the admission room, opaque here
 
     std::uint64_t downlinks_sent = 0, downlinks_failed = 0;
     std::string last_downlink;  ///< word of the last outcome

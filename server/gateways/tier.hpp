@@ -20,6 +20,9 @@ struct DatedRecord {
 class SharedTier {
   public:
     virtual ~SharedTier() = default;
+    /// Begins connecting; `close` ends everything that is pending. Called by the cache when it starts and stops.
+    virtual void start() {}
+    virtual void close() {}
     /// False: not worth asking now.
     virtual bool connected() const noexcept = 0;
     /// One entry per EUI, in order; nothing when it is not there or no answer came in time. Bounded by its own short

@@ -95,6 +95,7 @@ void WarmCache::start() {
     if (store_) store_->start();
     asio::post(loop_->executor(), [this] {
         source_->start();
+        if (shared_) shared_->start();
         if (!source_->local()) tasks_.spawn(sweep());
     });
     loop_->start();
@@ -106,6 +107,7 @@ void WarmCache::stop() {
         wake_.cancel();
         sweep_timer_.cancel();
         source_->close();
+        if (shared_) shared_->close();
         tasks_.cancel();
         for (const WaiterPtr& waiter : flights_.clear()) Waiter::answer(waiter, {});
     });

@@ -30,6 +30,7 @@ Memory full() {
     memory.connects = 3;
     memory.last_end = "peer_gone";
     memory.duty_cycle = std::string("\0\1\2", 3);
+    memory.admission = "note";
     memory.downlinks_sent = 10;
     memory.downlinks_failed = 2;
     memory.last_downlink = "too_late";
