@@ -31,8 +31,7 @@ int class_number(DeviceClass device_class) noexcept {
 }  // namespace
 
 std::string encode_dnmsg(const Dnmsg& dnmsg) {
-    constexpr std::size_t kFieldsSize = 300;
-    JsonWriter out(kFieldsSize + 2 * dnmsg.pdu.size());
+    JsonWriter out;
     out.raw("msgtype", "\"dnmsg\"")
         .eui("DevEui", shown_eui(dnmsg.dev_eui))
         .field("dC", class_number(dnmsg.device_class));

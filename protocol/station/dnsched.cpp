@@ -26,7 +26,7 @@ Result<std::string> encode_dnsched(std::span<const ScheduledDownlink> schedule, 
     }
     list += ']';
     std::string text =
-        JsonWriter(list.size()).raw("msgtype", "\"dnsched\"").seconds("MuxTime", now).raw("schedule", list).finish();
+        JsonWriter().raw("msgtype", "\"dnsched\"").seconds("MuxTime", now).raw("schedule", list).finish();
     if (text.size() > kMaxStationText) return Errc::kTooLarge;
     return text;
 }

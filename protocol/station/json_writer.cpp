@@ -1,13 +1,14 @@
 #include "protocol/station/json_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 
-#include "protocol/bytes.hpp"
-
 namespace sm::protocol {
 namespace {
+
+constexpr const char* kHex = "0123456789ABCDEF";
 
 /// Length of the UTF-8 sequence that begins at `i`; 0 when there is none.
 std::size_t sequence_length(std::string_view text, std::size_t i) noexcept {
@@ -37,6 +38,20 @@ std::size_t sequence_length(std::string_view text, std::size_t i) noexcept {
     return length;
 }
 
+/// At most 21 characters.
+char* write_seconds(char* to, char* end, UtcTime time) noexcept {
+    constexpr std::int64_t kMicros = 1'000'000;
+    const bool negative = time.micros < 0;
+    const std::uint64_t magnitude =
+        negative ? 0 - static_cast<std::uint64_t>(time.micros) : static_cast<std::uint64_t>(time.micros);
+    if (negative) *to++ = '-';
+    to = std::to_chars(to, end, magnitude / kMicros).ptr;
+    *to++ = '.';
+    for (std::uint64_t digit = kMicros / 10, rest = magnitude % kMicros; digit != 0; digit /= 10)
+        *to++ = static_cast<char>('0' + rest / digit % 10);
+    return to;
+}
+
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
@@ -64,64 +79,101 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void append_seconds(std::string& out, UtcTime time) {
-    constexpr std::int64_t kMicros = 1'000'000;
     std::array<char, 32> text{};
-    const bool negative = time.micros < 0;
-    const std::uint64_t magnitude =
-        negative ? 0 - static_cast<std::uint64_t>(time.micros) : static_cast<std::uint64_t>(time.micros);
-    char* to = text.data();
-    if (negative) *to++ = '-';
-    to = std::to_chars(to, text.data() + text.size(), magnitude / kMicros).ptr;
-    *to++ = '.';
-    for (std::uint64_t digit = kMicros / 10, rest = magnitude % kMicros; digit != 0; digit /= 10)
-        *to++ = static_cast<char>('0' + rest / digit % 10);
-    out.append(text.data(), static_cast<std::size_t>(to - text.data()));
+    const char* end = write_seconds(text.data(), text.data() + text.size(), time);
+    out.append(text.data(), static_cast<std::size_t>(end - text.data()));
+}
+
+void JsonWriter::spill() {
+    spilled_.append(buffer_.data(), used_);
+    used_ = 0;
+}
+
+void JsonWriter::put(std::string_view text) {
+    if (text.size() > buffer_.size() / 4) {
+        spill();
+        spilled_ += text;
+        return;
+    }
+    std::copy(text.begin(), text.end(), room(text.size()));
+}
+
+std::string JsonWriter::finish() {
+    put('}');
+    if (spilled_.empty()) return std::string(buffer_.data(), used_);
+    spill();
+    return std::move(spilled_);
 }
 
 void JsonWriter::begin(std::string_view name) {
-    if (out_.size() > 1) out_ += ',';
-    out_ += '"';
-    out_ += name;
-    out_ += "\":";
+    constexpr std::size_t kPunctuation = 4;
+    char* to = room(name.size() + kPunctuation - (first_ ? 1 : 0));
+    if (!first_) *to++ = ',';
+    first_ = false;
+    *to++ = '"';
+    to = std::copy(name.begin(), name.end(), to);
+    *to++ = '"';
+    *to = ':';
 }
 
 void JsonWriter::integer(std::int64_t value) {
-    std::array<char, 24> text{};
-    const char* end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-    out_.append(text.data(), static_cast<std::size_t>(end - text.data()));
+    constexpr std::size_t kLongest = 20;
+    char* const begin = room(kLongest);
+    const char* const end = std::to_chars(begin, begin + kLongest, value).ptr;
+    used_ -= static_cast<std::size_t>(begin + kLongest - end);
 }
 
 JsonWriter& JsonWriter::field(std::string_view name, std::string_view value) {
     begin(name);
-    append_json_string(out_, value);
+    std::string text;
+    append_json_string(text, value);
+    put(text);
     return *this;
 }
 
 JsonWriter& JsonWriter::hex(std::string_view name, std::span<const std::uint8_t> bytes) {
     begin(name);
-    out_ += '"';
-    append_hex(out_, bytes);
-    out_ += '"';
+    put('"');
+    constexpr std::size_t kChunk = 64;
+    while (!bytes.empty()) {
+        const auto chunk = bytes.first(std::min(bytes.size(), kChunk));
+        char* to = room(2 * chunk.size());
+        for (const std::uint8_t byte : chunk) {
+            *to++ = kHex[byte >> 4];
+            *to++ = kHex[byte & 15];
+        }
+        bytes = bytes.subspan(chunk.size());
+    }
+    put('"');
     return *this;
 }
 
 JsonWriter& JsonWriter::eui(std::string_view name, Eui64 eui) {
     begin(name);
-    out_ += '"';
-    out_ += to_dashed(eui);
-    out_ += '"';
+    constexpr std::size_t kQuoted = 25;
+    char* to = room(kQuoted);
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        *to++ = shift == 56 ? '"' : '-';
+        const auto byte = static_cast<std::uint8_t>(eui.value >> shift);
+        *to++ = kHex[byte >> 4];
+        *to++ = kHex[byte & 15];
+    }
+    *to = '"';
     return *this;
 }
 
 JsonWriter& JsonWriter::seconds(std::string_view name, UtcTime time) {
     begin(name);
-    append_seconds(out_, time);
+    constexpr std::size_t kLongest = 24;
+    char* const begin = room(kLongest);
+    const char* const end = write_seconds(begin, begin + kLongest, time);
+    used_ -= static_cast<std::size_t>(begin + kLongest - end);
     return *this;
 }
 
 JsonWriter& JsonWriter::raw(std::string_view name, std::string_view json) {
     begin(name);
-    out_ += json;
+    put(json);
     return *this;
 }
 

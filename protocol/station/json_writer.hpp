@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -16,11 +17,7 @@ namespace sm::protocol {
 /// `null`, no exponent. Names must need no escaping. Every text for a station is written with it.
 class JsonWriter {
   public:
-    /// Begins the object; `size` is a guess of its length.
-    explicit JsonWriter(std::size_t size = 256) {
-        out_.reserve(size);
-        out_ += '{';
-    }
+    JsonWriter() { put('{'); }
 
     template <std::integral Number>
     JsonWriter& field(std::string_view name, Number value) {
@@ -39,16 +36,27 @@ class JsonWriter {
     JsonWriter& raw(std::string_view name, std::string_view json);
 
     /// Ends the object.
-    std::string finish() {
-        out_ += '}';
-        return std::move(out_);
-    }
+    std::string finish();
 
   private:
     void begin(std::string_view name);
     void integer(std::int64_t value);
+    void put(char c) { *room(1) = c; }
+    void put(std::string_view text);
+    /// Room for `size` bytes, at most a quarter of the buffer, which count as written.
+    char* room(std::size_t size) {
+        if (used_ + size > buffer_.size()) spill();
+        char* at = buffer_.data() + used_;
+        used_ += size;
+        return at;
+    }
+    void spill();
 
-    std::string out_;
+    /// Nearly every message fits: one allocation, for the result.
+    std::array<char, 1024> buffer_;
+    std::size_t used_ = 0;
+    std::string spilled_;
+    bool first_ = true;
 };
 
 /// `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.

@@ -46,3 +46,20 @@ TEST_CASE("json writer: any bytes become a string that Boost.JSON reads", "[json
     append_json_string(json, valid);
     CHECK(boost::json::parse(json).as_string() == valid);
 }
+
+TEST_CASE("json writer: longer than its buffer", "[json]") {
+    std::string expected = "{";
+    JsonWriter writer;
+    const std::vector<std::uint8_t> bytes(255, 0xab);
+    std::string hex;
+    for (std::size_t i = 0; i < bytes.size(); ++i) hex += "AB";
+    for (int i = 0; i < 60; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        const std::string text(static_cast<std::size_t>(i * 13), 'x');
+        writer.field(name, text).hex("h", bytes).field("i", i).eui("e", Eui64{0xab}).seconds("s", UtcTime{1});
+        if (i > 0) expected += ',';
+        expected += "\"" + name + "\":\"" + text + "\",\"h\":\"" + hex + "\",\"i\":" + std::to_string(i) +
+                    ",\"e\":\"00-00-00-00-00-00-00-AB\",\"s\":0.000001";
+    }
+    CHECK(writer.finish() == expected + "}");
+}
