@@ -5,8 +5,8 @@ COPY tests/packages.txt tests/packages.txt
 COPY deploy/install-packages deploy/install-packages
 RUN deploy/install-packages build
 COPY . .
-RUN cmake --preset release && cmake --build --preset release --target stationmaster \
-    && cmake --install build/release --prefix /out --strip
+RUN cmake --preset ship && cmake --build --preset ship --target stationmaster \
+    && cmake --install build/ship --prefix /out --strip
 
 FROM debian:12-slim
 LABEL org.opencontainers.image.title="stationmaster" \
