@@ -434,7 +434,7 @@ TEST_CASE("C086 Class C: immediate, without any uplink ever received", "[downlin
     CHECK(json.size() == 8);
 }
 
-TEST_CASE("class C: a context names the antenna; with RX1 also the window", "[downlink]") {
+TEST_CASE("class C: a context names the antenna, with RX1 also the window", "[downlink]") {
     DownlinkRequest request = class_c();
     request.context = UplinkContext{1, kXtime, 1};
     std::string text = sent(request);
@@ -751,7 +751,7 @@ TEST_CASE("the-things-stack 48: what the station would drop for its duty cycle i
     CHECK(refused(next, request) == Outcome::kDutyCycle);
 }
 
-TEST_CASE("duty cycle: RX1 blocked leaves RX2; an unconfirmed promise is given back", "[downlink]") {
+TEST_CASE("duty cycle: RX1 blocked leaves RX2, and an unconfirmed promise is given back", "[downlink]") {
     const auto plan = plan_of(eu868_channels(DutyCyclePolicy::kAuto));
     Talk talk = ready(plan);
     sent(talk, class_a());

@@ -190,7 +190,7 @@ TEST_CASE("C055 FPort -1: no port byte", "[uplink][field]") {
     CHECK(refused(with(R"("FPort": 10)", R"("FPort": "x")")) == Errc::kWrongType);
 }
 
-TEST_CASE("C056 Port present, payload empty; port 0", "[uplink][field]") {
+TEST_CASE("C056 Port present, payload empty, and port 0", "[uplink][field]") {
     CHECK(phy(stock("updf-port-with-empty-payload")) == "40c4b3a2018005000744720eae");
     CHECK(phy(stock("updf-port0-empty")) == "40c4b3a20180070000e4d711a8");
     CHECK(phy(stock("updf-port0-mac")) == "40c4b3a201800600009b3b877ff010");
