@@ -7,6 +7,7 @@ namespace sm::fleet {
 namespace {
 
 using Kind = RedisReply::Kind;
+using namespace std::string_literals;
 
 TEST_CASE("redis: URIs", "[fleet]") {
     const auto plain = parse_redis_uri("redis://localhost");
@@ -40,14 +41,13 @@ TEST_CASE("redis: URIs", "[fleet]") {
 TEST_CASE("redis: commands may hold any bytes", "[fleet]") {
     std::string out;
     append_command(out, {"SET", "k", std::string("a\0\r\nb", 5)});
-    CHECK(out == std::string("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\na\0\r\nb\r\n", 33));
+    CHECK(out == "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\na\0\r\nb\r\n"s);
     append_command(out, {"PING"});
     CHECK(out.ends_with("*1\r\n$4\r\nPING\r\n"));
 }
 
 TEST_CASE("redis: replies come out whole however they are cut", "[fleet]") {
-    const std::string text =
-        std::string("+OK\r\n:42\r\n$-1\r\n-ERR no\r\n*3\r\n$1\r\na\r\n:-7\r\n*0\r\n$3\r\n\0\r\n\r\n", 51);
+    const std::string text = "+OK\r\n:42\r\n$-1\r\n-ERR no\r\n*3\r\n$1\r\na\r\n:-7\r\n*0\r\n$3\r\n\0\r\n\r\n"s;
     for (std::size_t cut = 1; cut <= text.size(); ++cut) {
         RedisParser parser;
         std::vector<RedisReply> replies;
