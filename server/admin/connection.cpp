@@ -82,9 +82,10 @@ class Connection {
           buffer_(limits_.header_bytes + limits_.body_bytes) {}
 
     Task<> run() {
-        if (stream_.encrypted() && !co_await handshake()) co_return;
-        while (co_await one_request()) {
-        }
+        bool open = true;
+        if (stream_.encrypted()) open = co_await handshake();
+        if (!open) co_return;
+        while (open) open = co_await one_request();
         // Without this the last answer may be lost in a reset: we close while the client still sends.
         stream_.shutdown();
         co_await runtime::timeout(stream_.async_drain(kTuple), limits_.farewell);
@@ -103,7 +104,8 @@ class Connection {
 
     /// False: this was the last one.
     Task<bool> one_request() {
-        if (!co_await first_bytes()) co_return false;
+        const bool begun = co_await first_bytes();
+        if (!begun) co_return false;
         Parser parser;
         parser.header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
         parser.body_limit(limits_.body_bytes);
@@ -119,7 +121,10 @@ class Connection {
         Request request = to_request(message);
         Reply reply = rooms_.routes.handle(request, rooms_.clock.now());
         if (auto* stream = std::get_if<StreamReply>(&reply)) co_return co_await stream_events(stream->filter);
-        if (auto* wait = std::get_if<WaitReply>(&reply)) co_return co_await respond(co_await await_result(*wait));
+        if (auto* wait = std::get_if<WaitReply>(&reply)) {
+            auto result = co_await await_result(*wait);
+            co_return co_await respond(std::move(result));
+        }
         co_return co_await respond(std::get<Response>(reply));
     }
 
@@ -231,7 +236,10 @@ class Connection {
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Content-Type-Options: "
             "nosniff\r\n"
             "Connection: close\r\n\r\n";
-        if (!co_await write(kHeader) || head_ || !co_await write("retry: 2000\n\n")) co_return false;
+        const bool greeted = co_await write(kHeader);
+        if (!greeted || head_) co_return false;
+        const bool advised = co_await write("retry: 2000\n\n");
+        if (!advised) co_return false;
         co_await runtime::first_of(client_leaves(), send_events(*subscription, *bell));
         co_return false;
     }
@@ -248,14 +256,16 @@ class Connection {
         std::string text;
         for (;;) {
             const bool rung = co_await bell.wait(limits_.heartbeat);
-            if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none)
-                co_return false;
+            const auto cancellation = co_await asio::this_coro::cancellation_state;
+            if (cancellation.cancelled() != asio::cancellation_type::none) co_return false;
             frames.clear();
             text.clear();
             const bool goes_on = subscription.take(frames);
             for (const auto& frame : frames) text += *frame;
             if (!rung && text.empty()) text = ": still here\n\n";
-            if (!text.empty() && !co_await write(text)) co_return false;
+            bool written = true;
+            if (!text.empty()) written = co_await write(text);
+            if (!written) co_return false;
             if (!goes_on) co_return false;
         }
     }

@@ -20,8 +20,8 @@ struct Identity {
     gateways::RecordPtr record;
 };
 
-/// Asks cache and credentials; `visitor.eui` is set. At the latest after `patience` (an expensive credential check may take a
-/// moment longer). Resumes on the caller's executor.
+/// Asks cache and credentials; `visitor.eui` is set. At the latest after `patience` (an expensive credential check may
+/// take a moment longer). Resumes on the caller's executor.
 runtime::Task<Identity> identify(gateways::Cache& cache, gateways::Credentials& credentials, const Visitor& visitor,
                                  std::chrono::milliseconds patience);
 

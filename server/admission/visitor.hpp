@@ -31,9 +31,9 @@ struct ListenerFacts {
 
 /// A WebSocket upgrade request that was read, checked for form, and not answered yet.
 struct UpgradeRequest {
-    std::string target;         ///< path and query as sent
-    std::string websocket_key;  ///< Sec-WebSocket-Key
-    std::string host;           ///< Host header
+    std::string target;                           ///< path and query as sent
+    std::string websocket_key;                    ///< Sec-WebSocket-Key
+    std::string host;                             ///< Host header
     std::string forwarded_proto, forwarded_host;  ///< X-Forwarded-*, only from a trusted peer
     /// Every header line that is not part of the handshake itself: it may be a credential (tc.key is sent verbatim).
     std::vector<std::pair<std::string, std::string>> headers;
@@ -57,8 +57,8 @@ struct Visitor {
     gateways::Presented presented;
     ConnectTimes times;
 
-    protocol::Eui64 eui;             ///< traffic path only
-    gateways::RecordPtr record;      ///< when known without asking anybody and the credentials fit
+    protocol::Eui64 eui;         ///< traffic path only
+    gateways::RecordPtr record;  ///< when known without asking anybody and the credentials fit
     bool ticket_valid = false;
     /// What this gateway must wait because it loops: between the 101 and `router_config`, or before the answer.
     protocol::Micros hold{0};

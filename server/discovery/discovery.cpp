@@ -41,7 +41,8 @@ runtime::Task<> Discovery::serve(admission::Visitor visitor) {
 
 runtime::Task<DiscoveryResult> Discovery::converse(admission::Visitor& visitor, runtime::WebSocket& socket) {
     runtime::Deadline deadline(executor_, rooms_.settings.discovery_timeout, [&socket] { socket.abort(); });
-    if (co_await socket.accept(visitor.request.websocket_key)) {
+    const auto refused = co_await socket.accept(visitor.request.websocket_key);
+    if (refused) {
         visitor.permit.ended(admission::ConnectEnd::kHungUp, rooms_.clock.now().steady);
         co_return DiscoveryResult::kGone;
     }
@@ -99,7 +100,8 @@ runtime::Task<DiscoveryResult> Discovery::converse(admission::Visitor& visitor, 
     }
     deadline.restart(kCloseLinger);
     const auto answer = protocol::router_info_answer(*question, *uri);
-    if (co_await socket.write_text(answer)) co_return DiscoveryResult::kGone;
+    const auto unsaid = co_await socket.write_text(answer);
+    if (unsaid) co_return DiscoveryResult::kGone;
     co_await socket.close(1000, "");
     co_return DiscoveryResult::kAnswered;
 }
@@ -119,9 +121,12 @@ runtime::Task<> Discovery::pace(admission::Visitor& visitor) {
 }
 
 runtime::Task<DiscoveryResult> Discovery::refuse(runtime::WebSocket& socket, DiscoveryResult result, std::string text) {
-    if (co_await socket.write_text(text)) co_return DiscoveryResult::kGone;
+    const auto unsaid = co_await socket.write_text(text);
+    if (unsaid) co_return DiscoveryResult::kGone;
     // The client closes; whatever else it says is not a question any more.
-    while (co_await socket.read()) {
+    for (bool open = true; open;) {
+        const auto message = co_await socket.read();
+        open = message.has_value();
     }
     co_return result;
 }

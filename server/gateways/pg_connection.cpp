@@ -77,7 +77,8 @@ runtime::Task<boost::system::result<std::unique_ptr<PgConnection>, PgConnection:
         if (state == PGRES_POLLING_FAILED) co_return made->failure();
         // libpq may have gone on to the next address, on another descriptor.
         made->attach();
-        if (!co_await made->wait(state == PGRES_POLLING_READING ? Wait::kRead : Wait::kWrite)) {
+        const bool ready = co_await made->wait(state == PGRES_POLLING_READING ? Wait::kRead : Wait::kWrite);
+        if (!ready) {
             co_return Failure("the connection was given up");
         }
         made->detach();
@@ -117,7 +118,8 @@ runtime::Task<bool> PgConnection::wait(Wait what) {
 }
 
 runtime::Task<bool> PgConnection::wait_for_input() {
-    if (!co_await wait(Wait::kRead)) co_return false;
+    const bool ready = co_await wait(Wait::kRead);
+    if (!ready) co_return false;
     co_return PQconsumeInput(conn_) == 1;
 }
 
@@ -129,12 +131,14 @@ runtime::Task<boost::system::result<PgResult, PgConnection::Failure>> PgConnecti
     if (sent != 1) co_return failure();
     for (int left = PQflush(conn_); left != 0; left = PQflush(conn_)) {
         if (left < 0) co_return failure();
-        if (!co_await wait(Wait::kWrite)) co_return Failure("the connection was given up");
+        const bool ready = co_await wait(Wait::kWrite);
+        if (!ready) co_return Failure("the connection was given up");
     }
     PgResult last;
     for (;;) {
         while (PQisBusy(conn_) == 1) {
-            if (!co_await wait_for_input()) co_return failure();
+            const bool come = co_await wait_for_input();
+            if (!come) co_return failure();
         }
         PgResult next(PQgetResult(conn_));
         if (!next) break;
@@ -144,7 +148,8 @@ runtime::Task<boost::system::result<PgResult, PgConnection::Failure>> PgConnecti
             // Read on until libpq says that the query is over, so that the connection can be used again.
             while (next) {
                 while (PQisBusy(conn_) == 1) {
-                    if (!co_await wait_for_input()) co_return why;
+                    const bool come = co_await wait_for_input();
+                    if (!come) co_return why;
                 }
                 next.reset(PQgetResult(conn_));
             }

@@ -147,7 +147,8 @@ runtime::Task<std::vector<SourceAnswer>> PostgresSource::find(std::vector<Eui64>
     const std::size_t count = euis.size();
     if (closed_) co_return errors(count, "closed");
     // A call that is cut closes its connection: that ends the query at the server too, and nothing late is left on it.
-    auto answers = co_await runtime::timeout(ask(std::move(euis)), timeout_);
+    auto asking = ask(std::move(euis));
+    auto answers = co_await runtime::timeout(std::move(asking), timeout_);
     if (answers) co_return std::move(*answers);
     co_return errors(count, fmt::format("no answer within {} ms", timeout_.count()));
 }
@@ -167,7 +168,8 @@ runtime::Task<std::vector<SourceAnswer>> PostgresSource::ask(std::vector<Eui64> 
             if (!opened) co_return errors(euis.size(), opened.error());
             connection = std::move(*opened);
         }
-        const auto rows = co_await connection->query(query_, parameter);
+        auto query = connection->query(query_, parameter);
+        const auto rows = co_await std::move(query);
         const bool usable = connection->usable();
         if (usable && !closed_) idle_.push_front(std::move(connection));
         if (rows) co_return read(**rows, euis);
@@ -221,25 +223,27 @@ runtime::Task<> PostgresSource::listen() {
 
 /// Until the connection is lost.
 runtime::Task<> PostgresSource::listen_once() {
-    auto opened = co_await runtime::timeout(PgConnection::open(executor_, dsn_), timeout_);
+    auto opening = PgConnection::open(executor_, dsn_);
+    auto opened = co_await runtime::timeout(std::move(opening), timeout_);
     if (!opened || !*opened) {
         log_.debug("registry_listen", {{"error", opened ? opened->error() : std::string("no answer")}});
         co_return;
     }
     const std::unique_ptr<PgConnection> connection = std::move(**opened);
-    const auto listening =
-        co_await runtime::timeout(connection->query("LISTEN stationmaster_gateways", std::nullopt), timeout_);
+    auto asking = connection->query("LISTEN stationmaster_gateways", std::nullopt);
+    const auto listening = co_await runtime::timeout(std::move(asking), timeout_);
     if (!listening || !*listening) {
         log_.warn("registry_listen", {{"error", listening ? listening->error() : std::string("no answer")}});
         co_return;
     }
-    do {
+    for (bool open = true; open;) {
         std::vector<Eui64> euis;
         for (const std::string& payload : connection->notifications()) {
             if (const auto eui = protocol::parse_eui(payload)) euis.push_back(*eui);
         }
         if (!euis.empty() && changed_) changed_(std::move(euis));
-    } while (co_await connection->wait_for_input());
+        open = co_await connection->wait_for_input();
+    }
 }
 
 }  // namespace sm::gateways

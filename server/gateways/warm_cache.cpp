@@ -404,7 +404,8 @@ runtime::Task<> WarmCache::sweep() {
     std::vector<Eui64> due;
     for (std::size_t part = 0; !stopping_; part = (part + 1) % Remembered::kParts) {
         sweep_timer_.expires_after(tick);
-        if (const auto [ec] = co_await sweep_timer_.async_wait(kQuiet); ec) break;
+        const auto [ec] = co_await sweep_timer_.async_wait(kQuiet);
+        if (ec) break;
         due.clear();
         remembered_.due(part, clock_.now().steady, retry, due);
         for (const Eui64 eui : due) flights_.refresh(eui);

@@ -52,7 +52,8 @@ runtime::Task<> Host::enter(admission::Visitor visitor) {
     runtime::Deadline deadline(around_.executor, rooms_.settings.write_timeout + rooms_.registry_patience,
                                [connection = socket.get()] { connection->abort(); });
     // Upgrade first: the client's TC_TIMEOUT ends with the 101 (station-protocol §2.2); whatever takes time comes after it.
-    if (co_await socket->accept(visitor.request.websocket_key)) {
+    const auto refused = co_await socket->accept(visitor.request.websocket_key);
+    if (refused) {
         visitor.permit.ended(admission::ConnectEnd::kHungUp, rooms_.clock.now().steady);
         co_return refuse(visitor, EndReason::kPeerGone);
     }

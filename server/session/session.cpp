@@ -271,7 +271,9 @@ bool Session::send(OutboxItem item) {
 
 runtime::Task<> Session::write_loop() {
     while (!outbox_.empty()) {
-        if (!co_await write(outbox_.pop())) {
+        auto item = outbox_.pop();
+        const bool written = co_await write(std::move(item));
+        if (!written) {
             outbox_.close();
             break;
         }
