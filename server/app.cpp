@@ -30,6 +30,7 @@
 #include "server/runtime/shard_pool.hpp"
 #include "server/runtime/signals.hpp"
 #include "server/session/host.hpp"
+#include "server/session/plan_push.hpp"
 #include "server/upstream/console.hpp"
 #include "server/upstream/router.hpp"
 #include "server/upstream/tap.hpp"
@@ -102,6 +103,7 @@ class App {
     void wait_for_stop();
     void stop_asked(int signal);
     void housekeeping();
+    void reload();
     void report(metrics::Page& page) const;
     void learn_configured(const session::Session& session);
     void learn_ended(const session::Session& session, const session::Ending& ending);
@@ -157,6 +159,7 @@ class App {
     const TrustedPeers trusted_{config_.listen.trusted_proxies};
     session::HostRooms host_rooms_;
     std::vector<std::unique_ptr<session::Host>> hosts_;
+    session::PlanPush plan_push_{directory_, *cache_, plans_, control_.executor(), log_.room("session")};
     discovery::DiscoveryRooms discovery_rooms_;
     std::vector<std::unique_ptr<discovery::Discovery>> discoveries_;
     listener::ReceptionRooms reception_rooms_;
@@ -222,9 +225,12 @@ App::App(config::Config config, std::string config_path)
 
 int App::run() {
     const runtime::Signals signals(control_.executor(),
-                                   {[this](int signal) { stop_asked(signal); }, [] { /* reload: issue 7 */ }});
+                                   {[this](int signal) { stop_asked(signal); }, [this] { reload(); }});
     // Up, from the inside out: nobody is let in before everybody he will need is there.
     control_.start();
+    cache_->on_change([this](protocol::Eui64 eui, gateways::RecordPtr record) {
+        plan_push_.record_changed(eui, std::move(record));
+    });
     cache_->start();
     shards_.start();
     upstream_->start([this](protocol::DownlinkRequest request) { router_->deliver(std::move(request)); });
@@ -367,6 +373,24 @@ void App::stop_asked(int signal) {
     }
     stop_woken_.notify_all();
     if (asked > 1) drain_.hurry();
+}
+
+/// Certificates and channel plans, each read whole or left as it is; gateways with a changed plan are brought over at a pace.
+void App::reload() {
+    config::Problems errors;
+    auto plans = config::load_plans(config_.plans.directory, errors);
+    for (const auto& problem : errors) note_.error("plan_refused", {{"problem", to_string(problem)}});
+    if (errors.empty()) {
+        plans_.replace(std::move(plans), config_.plans.default_plan);
+        plan_push_.plans_changed();
+    }
+    try {
+        if (auto context = load_tls(config_, clock_.now().utc, note_)) tls_.replace(std::move(context));
+    } catch (const std::exception& error) {
+        note_.error("certificates_refused", {{"cause", error.what()}});
+    }
+    log_.reopen();
+    note_.info("reloaded", {{"plans", errors.empty()}});
 }
 
 void App::housekeeping() {

@@ -39,6 +39,7 @@ struct SessionFacts {
     std::string tenant;
     std::string address;          ///< "ip:port" of the gateway
     std::string plan;
+    std::shared_ptr<const protocol::GatewayPlan> gateway_plan;
     std::string station, firmware, package, model;
     std::vector<std::string> features;
     std::int64_t connected_utc = 0;

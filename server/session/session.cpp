@@ -417,6 +417,7 @@ void Session::update_facts() {
     facts->tenant = opening_.record->tenant;
     facts->address = address_text(opening_.peer);
     facts->plan = opening_.plan->name;
+    facts->gateway_plan = opening_.plan;
     facts->tls = opening_.tls;
     const auto now = around_.clock.now();
     facts->connected_utc = (now.utc - (now.steady - started_)).micros;
