@@ -19,9 +19,11 @@ SM_KEEP=1 keeps the folders of servers for a look at their logs.
 """
 
 from certificates import Ca, Pair  # noqa: F401
+from field_cases import message, router_config_findings, row, rows, text  # noqa: F401
+from gateway import G1, G2, G3, G4, T1, TOKEN, VERSION, Gateway, dashed, downlink, gps_now, hex16, path_of  # noqa: F401
 from processes import FACTOR, Folder, Process, free_port, port_is_open, seconds, start_daemon, wait_until  # noqa: F401
 from raw_station import (  # noqa: F401
     BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Closed, RawStation, close_payload, frame, garbage, request,
 )
 from server import Answer, Server, merged, settle  # noqa: F401
-from stations import VERSION, Rejected, Station, id6, trust_nothing  # noqa: F401
+from stations import Rejected, Station, id6, trust_nothing  # noqa: F401

@@ -51,7 +51,11 @@ def close_payload(code, reason=b""):
 
 
 class Closed(Exception):
-    """The other side ended the connection."""
+    """The other side ended the connection; `code` of its close frame, 1006 where there was none."""
+
+    def __init__(self, what, code=1006):
+        super().__init__(what)
+        self.code = code
 
 
 class RawStation:
@@ -109,6 +113,7 @@ class RawStation:
         """(opcode, payload, fin) of the next frame; servers never mask."""
         first, second = self.read(2)
         assert not second & 0x80, "a server must not mask"
+        assert not first & 0x70, "no extension was agreed on"
         length = second & 0x7F
         if length == 126:
             length = struct.unpack(">H", self.read(2))[0]
@@ -126,7 +131,7 @@ class RawStation:
                 assert fin, "stations do not read fragmented messages"
                 return json.loads(payload)
             elif opcode == CLOSE:
-                raise Closed(f"close frame {self._code(payload)}")
+                raise Closed(f"close frame {self._code(payload)}", self._code(payload))
 
     @staticmethod
     def _code(payload):
