@@ -20,7 +20,9 @@ struct Arguments {
 };
 
 /// Prints every problem; true = the configuration can be used.
-bool usable(const sm::config::Loaded& loaded) {
+bool usable(sm::config::Loaded& loaded) {
+    sort_by_place(loaded.errors);
+    sort_by_place(loaded.warnings);
     for (const auto& problem : loaded.errors) std::cerr << to_string(problem) << "\n";
     for (auto problem : loaded.warnings) {
         problem.message = "warning: " + problem.message;
@@ -31,8 +33,10 @@ bool usable(const sm::config::Loaded& loaded) {
 
 int serve(const Arguments& arguments) {
     auto loaded = sm::config::load(arguments.config);
-    if (loaded.ok()) check_files(loaded);
-    if (loaded.ok()) check_plans(loaded);
+    if (loaded.ok()) {
+        check_files(loaded);
+        check_plans(loaded);
+    }
     if (!usable(loaded)) return kWrong;
     return sm::run(std::move(loaded.config), arguments.config);
 }

@@ -58,12 +58,13 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_check_prints_all_problems_with_place_and_remedy_and_ends_with_2(self):
-        path = self.file("service: x\nsession:\n  ping_intervall: 5s\n  write_timeout: 20\nplans: {default: eu686}\n"
+        path = self.file("service: x\nsession:\n  ping_intervall: 5s\n  write_timeout: 20\nplans: {default: eu688}\n"
                          "tls: {client_ca: /nonexistent.pem}\n")
         result = run("check", "--config", path)
         self.assertEqual(result.returncode, 2)
         lines = result.stderr.splitlines()
         self.assertEqual(len(lines), 5, result.stderr)
+        self.assertEqual([line.split(":")[1] for line in lines[:4]], ["3", "4", "5", "6"])
         for line in lines[:4]:
             self.assertRegex(line, rf"^{re.escape(str(path))}:\d+:\d+: .+ \(.+\)$")
         self.assertIn("3:3: session.ping_intervall: there is no such key (did you mean ping_interval?)", result.stderr)
