@@ -1,5 +1,6 @@
 """A stationmaster for one test: own folder, own certificates, free ports."""
 
+import asyncio
 import copy
 import http.client
 import json
@@ -187,6 +188,10 @@ class Server:
         """The first `count` such events; one event where count is 1."""
         found = wait_until(lambda: len(self.events(**wanted)) >= count and self.events(**wanted), within, f"{count} event(s) {wanted}")
         return found[0] if count == 1 else found[:count]
+
+    async def event(self, within=10, count=1, **wanted):
+        """wait_event for coroutines: stations of the same loop stay alive meanwhile."""
+        return await asyncio.to_thread(self.wait_event, within, count, **wanted)
 
     def log(self, **wanted):
         return list(_lines(self.log_file, wanted))

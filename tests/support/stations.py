@@ -107,10 +107,12 @@ class Station:
         if self.socket is not None:
             await self.socket.close(code)
 
-    def abort(self):
-        """Cuts the TCP connection, as a power cut would."""
+    async def abort(self):
+        """Cuts the TCP connection with a reset."""
         if self.socket is not None:
             self.socket.transport.abort()
+            # The loop closes the descriptor in its next turn.
+            await asyncio.sleep(0.01)
 
     async def __aenter__(self):
         await self.connect()
