@@ -53,14 +53,14 @@ class Quickstart(unittest.TestCase):
         self.assertEqual(child.wait(seconds(120)), 0, self.text())
         text = self.text()
         self.assertIn("http://127.0.0.1:9100", text)
-        self.assertGreater(len(re.findall(r'"event":"up"', text)), 20, text)
-        connected = set(re.findall(r'"event":"connect","gateway":"([0-9a-f]{16})"', text))
+        self.assertGreater(len(re.findall(r"(?m)^[0-9:.]{12}  uplink      [0-9a-f]{16}  86\d\.\d MHz  DR\d .*  [0-9a-f]+$", text)), 20, text)
+        connected = set(re.findall(r"  connect     ([0-9a-f]{16})  ", text))
         self.assertEqual(len(connected), 20, text)
         self.assert_nothing_left(child)
 
     def test_ctrl_c_ends_all_of_it(self):
         child = self.start()
-        wait_until(lambda: '"event":"up"' in self.text() or child.poll() is not None, 60, "the first uplink")
+        wait_until(lambda: " uplink " in self.text() or child.poll() is not None, 60, "the first uplink")
         # As a terminal does: the whole foreground group.
         os.killpg(child.pid, signal.SIGINT)
         self.assertEqual(child.wait(seconds(60)), 0, self.text())
@@ -69,7 +69,7 @@ class Quickstart(unittest.TestCase):
 
     def test_when_it_is_killed_its_children_end_too(self):
         child = self.start()
-        wait_until(lambda: '"event":"up"' in self.text() or child.poll() is not None, 60, "the first uplink")
+        wait_until(lambda: " uplink " in self.text() or child.poll() is not None, 60, "the first uplink")
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         self.assert_nothing_left(child)
