@@ -17,6 +17,7 @@
 #include "server/admission/limits.hpp"
 #include "server/admission/pacer.hpp"
 #include "server/admission/patience_prior.hpp"
+#include "server/admission/prediction.hpp"
 #include "server/admission/service_meter.hpp"
 #include "server/admission/source_counts.hpp"
 #include "server/admission/waiting_queue.hpp"
@@ -37,6 +38,7 @@ struct DeskOptions {
     double first_rate = 1000;  ///< connects per second, until measured
     std::size_t max_gateways_known = 262'144;
     LoopLimiter::Options loops;
+    std::vector<std::uint32_t> classes_ms;  ///< patience of the ports that carry one
     std::map<std::string, double> tenant_weights;
 };
 
@@ -134,11 +136,20 @@ class Desk {
     void set_utc(std::int64_t seconds) noexcept { utc_ = seconds; }
 
     DeskFigures figures() const;
+    /// The rest of the storm, for predict_recovery: takes a walk through everybody, so ask once a second at most.
+    StormState storm_state(protocol::Instant now) const;
+    /// How long the gateways of this instance wait, for predict_loss.
+    std::vector<PatienceShare> fleet_patience() const;
+    double handshake_s() const noexcept { return handshake_.mean_ms / 1000.0; }
     const GatewayNotes& notes() const noexcept { return notes_; }
     const WaitingQueue& queue() const noexcept { return queue_; }
     double rate() const noexcept { return meter_.rate(); }
 
   private:
+    /// A gateway that has not come back by then is off for another reason.
+    static constexpr protocol::Micros kAwayMatters = std::chrono::seconds{300};
+    static constexpr std::size_t kMaxTenants = 1024;
+
     struct Flight {
         SourceKey source;
         protocol::Instant arrived, started;
@@ -164,6 +175,10 @@ class Desk {
     void learn_stayed(GatewayNotes::Note& note, Lane lane, protocol::Micros waited);
     void learn_handshake(GatewayNotes::Note& note, protocol::Micros took);
     void changed(GatewayNotes::Note& note);
+    void observe(std::uint16_t tenant, const PatienceEstimate& estimate);
+    void count_value(std::optional<std::uint32_t> before, std::optional<std::uint32_t> after);
+    void update_classes();
+    std::vector<PatienceShare> strangers_patience() const;
     std::uint16_t tenant_index(std::string_view tenant);
     void count_wait(Lane lane, WaitEnd end) noexcept;
 
@@ -180,8 +195,16 @@ class Desk {
     std::vector<std::string> tenants_;
     std::unordered_map<std::string, std::uint16_t> tenant_by_name_;
     std::vector<PatiencePrior> priors_;
+    PatiencePrior everybody_;  ///< as priors_, of all tenants together
+    PatiencePrior values_;     ///< of all gateways whose patience is known
+    struct PortClass {
+        std::uint32_t upto_ms = 0;
+        std::uint32_t patience_ms = 0;  ///< what nearly all of its gateways have at least
+        Certainty certainty = Certainty::kFirm;
+    };
+    std::vector<PortClass> classes_;
     std::deque<protocol::Eui64> changed_;
-    double handshake_ms_ = 300, handshake_dev_ms_ = 150;
+    HandshakeTime handshake_{300, 150};
     double load_share_ = 1;
     std::int64_t utc_ = 0;
     std::size_t connected_ = 0;

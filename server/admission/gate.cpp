@@ -136,6 +136,23 @@ std::vector<GatewayNote> Gate::take_changed(std::size_t limit) {
     return desk_.take_changed(limit);
 }
 
+std::optional<double> Gate::predicted_recovery(protocol::Instant now) const {
+    return predict_recovery(inspect([now](const Desk& desk) { return desk.storm_state(now); }));
+}
+
+std::optional<double> Gate::predicted_recovery_of(double gateways) const {
+    std::vector<PatienceShare> patience;
+    double rate = 1;
+    double handshake = 0;
+    inspect([&](const Desk& desk) {
+        patience = desk.fleet_patience();
+        rate = desk.rate();
+        handshake = desk.handshake_s();
+        return 0;
+    });
+    return predict_loss(gateways, rate, handshake, patience);
+}
+
 DeskFigures Gate::figures() const {
     const std::lock_guard lock(mutex_);
     return desk_.figures();

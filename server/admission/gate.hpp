@@ -72,6 +72,11 @@ class Gate {
     void load(const GatewayNote& note, protocol::Instant now);
     std::vector<GatewayNote> take_changed(std::size_t limit);
     DeskFigures figures() const;
+    /// Seconds until 99 % of the gateways that are not back are; 0 when none is missing, nothing when not within an
+    /// hour. Once a second at most (`predicted_recovery_seconds`).
+    std::optional<double> predicted_recovery(protocol::Instant now) const;
+    /// The same for `gateways` that would come here now because their instance died.
+    std::optional<double> predicted_recovery_of(double gateways) const;
     /// Reads the desk under the lock; keep it short.
     template <class Read>
     auto inspect(Read&& read) const {

@@ -14,10 +14,9 @@ constexpr protocol::Micros kBackoffEarliest = milliseconds{9'900};
 constexpr protocol::Micros kBackoffLatest = milliseconds{11'200};
 /// After a lost session the station comes back directly within 1, 2, 4, 8 or 16 s.
 constexpr protocol::Micros kDirectReturn = seconds{20};
+/// A client whose lane was not known is only asked who it is when its turn comes.
+constexpr protocol::Micros kIdentifiedWithin = seconds{60};
 constexpr std::size_t kMaxLeft = 262'144;
-constexpr std::size_t kMaxLeftPerPlace = 65'536;
-/// Behind one address many may have left in the same second; looking at all of them would cost too much.
-constexpr std::size_t kMostLooks = 1024;
 
 }  // namespace
 
@@ -160,7 +159,7 @@ SourceHint GatewayNotes::hint(SourceKey source, protocol::Instant arrived) const
     const auto& here = it->second;
     const bool ticket = here.tickets > 0 && arrived <= here.ticket_until;
     const bool closed = arrived - here.closed_at <= kDirectReturn;
-    const bool backed_off = nearest_left(here.left, arrived) != nullptr;
+    const bool backed_off = nearest_left(here.left, arrived, protocol::Micros{0}) != here.left.end();
     // One gateway: its last attempt failed, so neither its ticket nor its session counts any more.
     if (backed_off && here.count <= 1) return SourceHint::kBackedOff;
     if (ticket) return SourceHint::kTicketOut;
@@ -182,51 +181,52 @@ void GatewayNotes::left(SourceKey source, const Left& left) {
     if (source.value == 0) return;
     forget_left(left.at);
     if (left_order_.size() >= kMaxLeft) return;
-    auto& here = places_[source];
-    if (here.left.size() >= kMaxLeftPerPlace) return;
-    here.left.push_back(left);
+    places_[source].left.emplace(left.at, left);
     left_order_.emplace_back(left.at, source);
+    ++left_count_;
 }
 
-const GatewayNotes::Left* GatewayNotes::nearest_left(const std::deque<Left>& left, protocol::Instant arrived) {
-    const auto middle = std::lower_bound(left.begin(), left.end(), arrived - kBackoff,
-                                         [](const Left& l, protocol::Instant t) { return l.at < t; });
-    const Left* best = nullptr;
-    auto nearest = kBackoffLatest;
-    const auto consider = [&](const Left& candidate) {
-        const auto away = arrived - candidate.at;
-        if (away < kBackoffEarliest || away > kBackoffLatest) return false;
-        if (candidate.matched) return true;
-        const auto expected = kBackoff + protocol::Micros{std::int64_t{candidate.rtt_ms} * 1000};
-        const auto distance = away > expected ? away - expected : expected - away;
-        if (distance < nearest) {
-            nearest = distance;
-            best = &candidate;
-        }
-        return true;
+GatewayNotes::LeftByTime::const_iterator GatewayNotes::nearest_left(const LeftByTime& left, protocol::Instant arrived,
+                                                                    protocol::Micros rtt) {
+    const auto expected = arrived - kBackoff - rtt;
+    const auto later = left.lower_bound(expected);
+    const auto plausible = [&](LeftByTime::const_iterator it) {
+        const auto away = arrived - it->first;
+        return away >= kBackoffEarliest && away <= kBackoffLatest;
     };
-    std::size_t looks = kMostLooks;
-    for (auto it = middle; it != left.begin() && looks > 0 && consider(*std::prev(it)); --it) --looks;
-    for (auto it = middle; it != left.end() && looks > 0 && consider(*it); ++it) --looks;
+    auto best = left.end();
+    if (later != left.end() && plausible(later)) best = later;
+    if (later != left.begin()) {
+        const auto earlier = std::prev(later);
+        if (plausible(earlier) && (best == left.end() || expected - earlier->first < best->first - expected))
+            best = earlier;
+    }
     return best;
 }
 
-std::optional<GatewayNotes::Left> GatewayNotes::came_back(SourceKey source, protocol::Instant arrived) {
+std::optional<GatewayNotes::Left> GatewayNotes::came_back(SourceKey source, protocol::Instant arrived,
+                                                          protocol::Micros rtt) {
     const auto it = places_.find(source);
     if (it == places_.end()) return std::nullopt;
-    auto* best = const_cast<Left*>(nearest_left(it->second.left, arrived));
-    if (best == nullptr) return std::nullopt;
-    best->matched = true;
-    return *best;
+    const auto found = nearest_left(it->second.left, arrived, rtt);
+    if (found == it->second.left.end()) return std::nullopt;
+    const Left out = found->second;
+    it->second.left.erase(found);
+    --left_count_;
+    return out;
 }
 
 void GatewayNotes::forget_left(protocol::Instant now) {
-    while (!left_order_.empty() && now - left_order_.front().first > kBackoffLatest + seconds{2}) {
-        const SourceKey source = left_order_.front().second;
+    while (!left_order_.empty() && now - left_order_.front().first > kBackoffLatest + kIdentifiedWithin) {
+        const auto [at, source] = left_order_.front();
         left_order_.pop_front();
         const auto it = places_.find(source);
-        if (it == places_.end() || it->second.left.empty()) continue;
-        it->second.left.pop_front();
+        if (it == places_.end()) continue;
+        auto& left = it->second.left;
+        if (!left.empty() && left.begin()->first <= at) {
+            left.erase(left.begin());
+            --left_count_;
+        }
         drop_place_if_idle(source);
     }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 #include "protocol/eui.hpp"
 #include "protocol/time.hpp"
 #include "server/admission/address.hpp"
+#include "server/admission/handshake_time.hpp"
 #include "server/admission/lane.hpp"
 #include "server/admission/patience.hpp"
 
@@ -21,10 +23,9 @@ struct GatewayNote {
     protocol::Eui64 eui;
     SourceKey source;  ///< where it was last seen
     std::string tenant;
-    PatienceEstimate patience;       ///< on the traffic path
-    PatienceEstimate discovery;      ///< stock clients have none there; patched firmware may
-    std::uint16_t handshake_ms = 0;  ///< its own time from our first byte to the 101, mean; 0 = not measured
-    std::uint16_t handshake_dev_ms = 0;
+    PatienceEstimate patience;   ///< on the traffic path
+    PatienceEstimate discovery;  ///< stock clients have none there; patched firmware may
+    HandshakeTime handshake;
     bool connected = false;      ///< was connected when this was written
     std::int64_t last_seen = 0;  ///< UTC seconds
 };
@@ -45,7 +46,7 @@ class GatewayNotes {
         std::uint32_t older = 0xffff'ffff, newer = 0xffff'ffff;          ///< same kind, by last use
         std::int64_t last_seen = 0;
         std::uint16_t tenant = 0;
-        std::uint16_t handshake_ms = 0, handshake_dev_ms = 0;
+        HandshakeTime handshake;
         bool connected = false;
         bool proven = false;  ///< was connected at least once
         bool ticket_out = false;
@@ -91,18 +92,18 @@ class GatewayNotes {
     /// §2.5 rows 8, 9), which tells who it was.
     void left(SourceKey source, const Left& left);
     /// The attempt that a client arriving now with a question made before, if there was one; handed out once.
-    std::optional<Left> came_back(SourceKey source, protocol::Instant arrived);
+    std::optional<Left> came_back(SourceKey source, protocol::Instant arrived, protocol::Micros rtt);
+    /// Forgets those that should have been back long ago.
     void forget_left(protocol::Instant now);
     /// Attempts that ended and have not come back: calls visit(Left).
     template <class Visit>
     void for_each_left(Visit&& visit) const {
         for (const auto& [source, place] : places_) {
-            for (const auto& left : place.left) {
-                if (!left.matched) visit(left);
-            }
+            for (const auto& [at, left] : place.left) visit(left);
         }
     }
 
+    std::size_t left_count() const noexcept { return left_count_; }
     std::size_t size() const noexcept { return by_eui_.size(); }
     template <class Visit>
     void for_each(Visit&& visit) const {
@@ -111,20 +112,22 @@ class GatewayNotes {
 
   private:
     static constexpr std::uint32_t kNone = 0xffff'ffff;
+    using LeftByTime = std::multimap<protocol::Instant, Left>;
     struct Here {
         std::uint32_t first = kNone;
         std::uint32_t count = 0;
         std::uint32_t tickets = 0;
         protocol::Instant ticket_until;
         protocol::Instant closed_at{INT64_MIN / 2};
-        std::deque<Left> left;
+        LeftByTime left;
     };
     struct Ages {
         std::uint32_t oldest = kNone, newest = kNone;
         std::size_t size = 0;
     };
 
-    static const Left* nearest_left(const std::deque<Left>& left, protocol::Instant arrived);
+    static LeftByTime::const_iterator nearest_left(const LeftByTime& left, protocol::Instant arrived,
+                                                   protocol::Micros rtt);
     void link_age(std::uint32_t i) noexcept;
     void unlink_age(std::uint32_t i) noexcept;
     void unlink_place(std::uint32_t i);
@@ -141,6 +144,7 @@ class GatewayNotes {
     std::unordered_map<SourceKey, Here> places_;
     Ages strangers_, proven_;
     std::deque<std::pair<protocol::Instant, SourceKey>> left_order_;
+    std::size_t left_count_ = 0;
 };
 
 }  // namespace sm::admission

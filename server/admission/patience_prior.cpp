@@ -61,6 +61,36 @@ std::vector<PatiencePrior::Step> PatiencePrior::steps(double smallest) const {
     return out;
 }
 
+std::optional<std::uint32_t> PatiencePrior::quantile_ms(std::uint32_t above, std::uint32_t upto,
+                                                        double share) const noexcept {
+    const std::size_t first = above / kBinMs;
+    const std::size_t last = std::min<std::size_t>(kBins, (upto + kBinMs - 1) / kBinMs + 1);
+    double all = 0;
+    for (std::size_t bin = first; bin < last; ++bin) all += gave_up_[bin];
+    if (all <= 0) return std::nullopt;
+    double below = 0;
+    for (std::size_t bin = first; bin < last; ++bin) {
+        below += gave_up_[bin];
+        if (below > share * all) return static_cast<std::uint32_t>(bin * kBinMs);
+    }
+    return std::nullopt;
+}
+
+double PatiencePrior::between(std::uint32_t above, std::uint32_t upto) const noexcept {
+    double out = 0;
+    const std::size_t last = std::min<std::size_t>(kBins, upto / kBinMs);
+    for (std::size_t bin = above / kBinMs; bin < last; ++bin) out += gave_up_[bin];
+    return out;
+}
+
+void PatiencePrior::forget_gave_up(std::uint32_t ms) noexcept {
+    auto& count = gave_up_[bin_of(ms)];
+    if (count == 0 || ms >= kBins * kBinMs) return;
+    --count;
+    --events_;
+    --total_;
+}
+
 std::optional<std::uint32_t> PatiencePrior::common_value_ms() const noexcept {
     if (events_ < kEnoughEvents) return std::nullopt;
     double alive = 1;

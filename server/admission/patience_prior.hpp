@@ -12,8 +12,8 @@ namespace sm::admission {
 /// size; one thread at a time.
 class PatiencePrior {
   public:
-    static constexpr std::uint32_t kBinMs = 250;
-    static constexpr std::size_t kBins = 264;  ///< 66 s; longer observations are censored there
+    static constexpr std::uint32_t kBinMs = 100;
+    static constexpr std::size_t kBins = 660;  ///< 66 s; longer observations are censored there
 
     void add_gave_up(std::uint32_t ms) noexcept;
     void add_survived(std::uint32_t ms) noexcept;
@@ -29,6 +29,13 @@ class PatiencePrior {
     /// The value nearly everybody has (≥ 90 % at one step and its neighbour, at least 30 events); nothing else is good
     /// enough to judge a stranger by.
     std::optional<std::uint32_t> common_value_ms() const noexcept;
+    /// Of the gateways known to give up within (above, upto]: the value that only `share` of them fall short of.
+    /// Nothing without any. Plain counting, no censoring.
+    std::optional<std::uint32_t> quantile_ms(std::uint32_t above, std::uint32_t upto, double share) const noexcept;
+    /// How many gave up within (above, upto], to the bin.
+    double between(std::uint32_t above, std::uint32_t upto) const noexcept;
+    /// A gateway whose estimate was counted has another one now.
+    void forget_gave_up(std::uint32_t ms) noexcept;
     std::uint32_t events() const noexcept { return events_; }
 
   private:
