@@ -24,27 +24,32 @@ class Quickstart(unittest.TestCase):
         self.output = self.folder.path / "output"
         with self.output.open("wb") as output:
             child = subprocess.Popen([SCRIPT], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                                     env={**os.environ, "SM_QUICKSTART_BUILD": os.environ["SM_BUILD_DIR"], **env})
-        self.addCleanup(self.kill_group, child)
+                                     env={**os.environ, "SM_QUICKSTART_BUILD": os.environ["SM_BUILD_DIR"], "SM_TEST_MARK": self.id(), **env})
+        self.addCleanup(self.kill_all, child)
         return child
 
-    @staticmethod
-    def kill_group(child):
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    def processes(self):
+        """Everything that this test has started, however far it has gone from its parent: {pid: command}."""
+        mark = f"SM_TEST_MARK={self.id()}".encode()
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (folder / "environ").read_bytes().split(b"\0"):
+                    found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+        return found
+
+    def kill_all(self, child):
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
         child.wait()
 
     def text(self):
         return self.output.read_text(errors="replace")
 
-    def assert_nothing_left(self, child):
-        def members():
-            found = subprocess.run(["ps", "-o", "pid=,args=", "-g", str(child.pid)], capture_output=True, text=True, check=False)
-            return found.stdout.strip()
-
-        wait_until(lambda: not members(), 10, f"no process is left, but: {members()}")
+    def assert_nothing_left(self):
+        wait_until(lambda: not self.processes(), 10, f"no process is left of {self.processes()}")
         for port in PORTS:
             self.assertFalse(port_is_open(port), port)
 
@@ -56,7 +61,7 @@ class Quickstart(unittest.TestCase):
         self.assertGreater(len(re.findall(r"(?m)^[0-9:.]{12}  uplink      [0-9a-f]{16}  86\d\.\d MHz  DR\d .*  [0-9a-f]+$", text)), 20, text)
         connected = set(re.findall(r"  connect     ([0-9a-f]{16})  ", text))
         self.assertEqual(len(connected), 20, text)
-        self.assert_nothing_left(child)
+        self.assert_nothing_left()
 
     def test_ctrl_c_ends_all_of_it(self):
         child = self.start()
@@ -65,14 +70,14 @@ class Quickstart(unittest.TestCase):
         os.killpg(child.pid, signal.SIGINT)
         self.assertEqual(child.wait(seconds(60)), 0, self.text())
         self.assertRegex(self.text(), r"Ended after \d+ uplinks")
-        self.assert_nothing_left(child)
+        self.assert_nothing_left()
 
     def test_when_it_is_killed_its_children_end_too(self):
         child = self.start()
         wait_until(lambda: " uplink " in self.text() or child.poll() is not None, 60, "the first uplink")
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-        self.assert_nothing_left(child)
+        self.assert_nothing_left()
 
 
 if __name__ == "__main__":
