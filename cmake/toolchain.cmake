@@ -26,7 +26,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Asio's fences are not modelled by GCC's TSan; PCH needs the macros as written for ccache.
   add_compile_options(-Wno-tsan -fpch-preprocess)
   # GCC 12 reports false positives inside Boost and std::variant at -O2 (PR 105562, 105329).
-  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread -Wno-dangling-pointer)
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread -Wno-dangling-pointer -Wno-mismatched-new-delete)
 endif()
 
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
