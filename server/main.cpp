@@ -1,6 +1,7 @@
 // The command line. Exit codes: 0 = well, 1 = failed while running, 2 = wrong arguments or a wrong configuration.
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <iostream>
 #include <string>
 
@@ -56,6 +57,8 @@ int check(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    // A peer that is gone is an error of one write (OpenSSL's socket BIO cannot ask for that per call).
+    std::signal(SIGPIPE, SIG_IGN);
     CLI::App app{
         "LoRaWAN gateway server for LoRa Basics Station.\n"
         "Exit codes: 0 well, 1 failed while running, 2 wrong arguments or configuration."};
