@@ -37,12 +37,13 @@ runtime::SslPtr ClientTls::session(const std::string& host) const {
     return ssl;
 }
 
-runtime::Task<runtime::Result<runtime::TlsStream>> connect(runtime::Executor executor, Endpoint endpoint,
-                                                           const ClientTls* tls) {
+runtime::Task<runtime::Result<runtime::TlsStream>> connect(runtime::Executor executor, std::string host,
+                                                           std::uint16_t port, const ClientTls* tls) {
     constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
     asio::ip::basic_resolver<asio::ip::tcp, runtime::Executor> resolver(executor);
-    auto [resolve_error, found] = co_await resolver.async_resolve(endpoint.host, std::to_string(endpoint.port),
-                                                                  asio::ip::tcp::resolver::numeric_service, kTuple);
+    const std::string service = std::to_string(port);
+    auto [resolve_error, found] =
+        co_await resolver.async_resolve(host, service, asio::ip::tcp::resolver::numeric_service, kTuple);
     if (resolve_error) co_return resolve_error;
     runtime::TlsStream::Socket socket(executor);
     auto [connect_error, at] = co_await asio::async_connect(socket, found, kTuple);
@@ -50,7 +51,7 @@ runtime::Task<runtime::Result<runtime::TlsStream>> connect(runtime::Executor exe
     boost::system::error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    runtime::TlsStream stream(std::move(socket), tls != nullptr ? tls->session(endpoint.host) : runtime::SslPtr());
+    runtime::TlsStream stream(std::move(socket), tls != nullptr ? tls->session(host) : runtime::SslPtr());
     if (tls != nullptr) {
         const auto [handshake_error] = co_await stream.async_handshake(kTuple);
         if (handshake_error) co_return handshake_error;

@@ -22,13 +22,8 @@ class ClientTls {
     std::shared_ptr<ssl_ctx_st> context_;
 };
 
-struct Endpoint {
-    std::string host;
-    std::uint16_t port = 0;
-};
-
 /// Resolves, connects, and shakes hands when `tls` is given. No deadline of its own. Runs on `executor`'s thread.
-runtime::Task<runtime::Result<runtime::TlsStream>> connect(runtime::Executor executor, Endpoint endpoint,
-                                                           const ClientTls* tls);
+runtime::Task<runtime::Result<runtime::TlsStream>> connect(runtime::Executor executor, std::string host,
+                                                           std::uint16_t port, const ClientTls* tls);
 
 }  // namespace sm::gateways

@@ -73,9 +73,10 @@ struct HttpSource::Impl {
         }
         if (uri->scheme == "https") tls.emplace(settings.http.ca);
         const std::uint16_t usual = tls ? 443 : 80;
-        endpoint = {uri->host, uri->port.value_or(usual)};
+        host = uri->host;
+        port = uri->port.value_or(usual);
         host_header = uri->host.find(':') == std::string::npos ? uri->host : "[" + uri->host + "]";
-        if (endpoint.port != usual) host_header += fmt::format(":{}", endpoint.port);
+        if (port != usual) host_header += fmt::format(":{}", port);
         base = uri->path;
         while (base.ends_with('/')) base.pop_back();
         if (!settings.http.token.empty()) authorization = "Bearer " + settings.http.token.value;
@@ -124,7 +125,7 @@ struct HttpSource::Impl {
             while (!idle.empty() && Clock::now() - idle.back().idle_since > kIdleFor) idle.pop_back();
             if (!idle.empty()) mine.splice(mine.begin(), idle, idle.begin());
             if (mine.empty()) {
-                auto stream = co_await connect(executor, endpoint, tls ? &*tls : nullptr);
+                auto stream = co_await connect(executor, host, port, tls ? &*tls : nullptr);
                 if (!stream) co_return Attempt{std::nullopt, "connecting: " + stream.error().message(), true};
                 mine.push_back({std::move(*stream), {}, false});
             }
@@ -143,7 +144,8 @@ struct HttpSource::Impl {
     }
 
     runtime::Task<Answers> find_one(Eui64 eui) {
-        const Attempt attempt = co_await ask(request(http::verb::get, "/gateways/" + protocol::to_hex(eui)));
+        auto question = request(http::verb::get, "/gateways/" + protocol::to_hex(eui));
+        const Attempt attempt = co_await ask(std::move(question));
         if (!attempt.response) co_return errors(1, attempt.error);
         const Response& response = *attempt.response;
         if (response.status == 200) co_return Answers{read_single(response.body, eui, *keys, default_tenant)};
@@ -155,7 +157,8 @@ struct HttpSource::Impl {
     }
 
     runtime::Task<Answers> find_batch(std::vector<Eui64> euis) {
-        const Attempt attempt = co_await ask(request(http::verb::post, "/gateways/lookup", batch_question(euis)));
+        auto question = request(http::verb::post, "/gateways/lookup", batch_question(euis));
+        const Attempt attempt = co_await ask(std::move(question));
         if (!attempt.response) co_return errors(euis.size(), attempt.error);
         const unsigned status = attempt.response->status;
         if (status == 200) co_return read_batch(attempt.response->body, euis, *keys, default_tenant);
@@ -186,8 +189,8 @@ struct HttpSource::Impl {
     const log::Logger log;
     const std::string default_tenant;
     const std::chrono::milliseconds timeout;
-    Endpoint endpoint;
-    std::string host_header, base, authorization;
+    std::uint16_t port = 0;
+    std::string host, host_header, base, authorization;
     std::optional<ClientTls> tls;
     Connections idle;  ///< most recently used first
     std::optional<Clock::time_point> no_batch_until;
