@@ -13,7 +13,7 @@ G1, G2, G3, G4 = 0x02ABC0FFFE102030, 0x009000000000AE17, 0xC6391AFFFE0708C2, 0x0
 TOKEN = "gw1-7Qd2xkV0pLm"
 T1 = f"Authorization: Bearer {TOKEN}"
 VERSION = json.dumps(row("version_messages.jsonl", "stock-2.0.6-prod-gps")["json"])
-INTEGERS = ("DR|Freq|RX[12]Freq|RX[12]DR|RxDelay|dC|diid|priority|xtime|rctx|gpstime|txtime|freq|if|bandwidth|NetID")
+INTEGERS = ("DR|Freq|RX[12]Freq|RX[12]DR|RxDelay|dC|diid|priority|xtime|rctx|gpstime|freq|if|bandwidth|NetID")
 
 
 def hex16(eui):
@@ -100,12 +100,10 @@ class Gateway(RawStation):
         self.say(f'{{"msgtype":"timesync","txtime":{number}}}')
         while True:
             text = self.read_text()
-            message = json.loads(text)
-            if message.get("msgtype") != "timesync":
+            if '"timesync"' not in text or not re.search(rf'"txtime":{number}[,}}]', text):
                 continue
-            assert re.search(rf'"txtime":{number}[,}}]', text), text
             assert re.search(r'"gpstime":[0-9]+[,}]', text), text
-            return message
+            return json.loads(text)
 
     def quiet(self, within=0.5):
         """Nothing but pings for this long: a probe comes back first."""
