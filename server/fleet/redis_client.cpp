@@ -114,14 +114,14 @@ runtime::Task<> RedisClient::run() {
 
 /// From connecting to the loss of the connection; why it was lost.
 runtime::Task<std::string> RedisClient::serve() {
-    auto opened = co_await runtime::timeout(
-        gateways::connect(executor_, {settings_.uri.host, settings_.uri.port}, tls_ ? &*tls_ : nullptr),
-        kConnectWithin);
+    auto connecting = gateways::connect(executor_, settings_.uri.host, settings_.uri.port, tls_ ? &*tls_ : nullptr);
+    auto opened = co_await runtime::timeout(std::move(connecting), kConnectWithin);
     if (!opened) co_return "no connection in time";
     if (!*opened) co_return "connecting: " + opened->error().message();
     stream_.emplace(std::move(**opened));
     parser_ = std::make_unique<RedisParser>();
-    const auto refused = co_await runtime::timeout(greet(), kConnectWithin);
+    auto greeting = greet();
+    const auto refused = co_await runtime::timeout(std::move(greeting), kConnectWithin);
     if (!refused) co_return "no answer to the greeting";
     if (!refused->empty()) co_return *refused;
     heard_ = Clock::now();
