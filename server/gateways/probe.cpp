@@ -34,6 +34,18 @@ const char* to_string(TierResult result) noexcept {
     return "?";
 }
 
+TierResult tier_result(const Lookup& lookup) noexcept {
+    switch (lookup.kind) {
+        case Lookup::Kind::kFound:
+            return lookup.stale ? TierResult::kStale : TierResult::kHit;
+        case Lookup::Kind::kUnknown:
+            return TierResult::kUnknown;
+        case Lookup::Kind::kAway:
+            break;
+    }
+    return TierResult::kMiss;
+}
+
 const char* to_string(RequestResult result) noexcept {
     switch (result) {
         case RequestResult::kAnswered:

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "server/gateways/cache.hpp"
 #include "server/metrics/page.hpp"
 #include "server/metrics/probe.hpp"
 
@@ -23,6 +24,8 @@ enum class TierResult : std::uint8_t {
 };
 constexpr int kTierResultCount = static_cast<int>(TierResult::kFull) + 1;
 const char* to_string(TierResult result) noexcept;
+/// What a lookup in a tier came to; kMiss when it does not know.
+TierResult tier_result(const Lookup& lookup) noexcept;
 
 /// What one call to the registry came to.
 enum class RequestResult : std::uint8_t {
