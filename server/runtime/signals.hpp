@@ -7,8 +7,8 @@
 
 namespace sm::runtime {
 
-/// Turns the signals of the process into calls on one executor's thread, as often as they come. (SIGPIPE is ignored by
-/// every io_context.)
+/// Turns the signals of the process into calls on one executor's thread, as often as they come. (SIGPIPE is
+/// ignored from the first line of main.)
 ///
 /// Owner: `app`. Destroyed on the executor's thread, or after it has ended.
 class Signals {
