@@ -1,5 +1,8 @@
 #include "server/discovery/discovery.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "protocol/station/router_info.hpp"
@@ -26,7 +29,9 @@ constexpr std::size_t kMaxQuestion = 65536;
 Discovery::Discovery(const DiscoveryRooms& rooms, runtime::Executor executor)
     : rooms_(rooms), executor_(executor), guests_(executor) {}
 
-void Discovery::receive(admission::Visitor visitor) { guests_.spawn(serve(std::move(visitor))); }
+void Discovery::receive(admission::Visitor visitor) {
+    guests_.spawn(serve(std::move(visitor)));
+}
 
 runtime::Task<> Discovery::serve(admission::Visitor visitor) {
     probe_.opened();
@@ -49,10 +54,9 @@ runtime::Task<DiscoveryResult> Discovery::converse(admission::Visitor& visitor, 
     visitor.permit.upgraded(rooms_.clock.now().steady);
     const auto message = co_await socket.read();
     if (!message) {
-        if (deadline.struck()) co_return DiscoveryResult::kSilent;
-        co_return runtime::WebSocket::ended_by(message.error()) == runtime::WebSocket::Ending::kMessageTooBig
-            ? DiscoveryResult::kTooBig
-            : DiscoveryResult::kGone;
+        const auto ending = runtime::WebSocket::ended_by(message.error());
+        if (ending == runtime::WebSocket::Ending::kMessageTooBig) co_return DiscoveryResult::kTooBig;
+        co_return deadline.struck() ? DiscoveryResult::kSilent : DiscoveryResult::kGone;
     }
     const auto question = protocol::parse_router_info(message->bytes);
     if (message->binary || (!question && question.error() == protocol::Errc::kNotJson)) {
