@@ -1,5 +1,7 @@
 #include "server/upstream/event_json.hpp"
 
+#include <utility>
+
 #include "server/upstream/context_token.hpp"
 #include "server/upstream/event_kind.hpp"
 #include "server/upstream/json_text.hpp"
@@ -48,10 +50,13 @@ void position(JsonText& json, double latitude, double longitude, double altitude
 }
 
 void version(JsonText& json, const protocol::VersionInfo& version) {
-    json.text("station", version.station);
-    json.text("firmware", version.firmware);
-    json.text("package", version.package);
-    json.text("model", version.model);
+    const std::pair<std::string_view, std::string_view> texts[] = {{"station", version.station},
+                                                                   {"firmware", version.firmware},
+                                                                   {"package", version.package},
+                                                                   {"model", version.model}};
+    for (const auto& [key, value] : texts) {
+        if (!value.empty()) json.text(key, value);
+    }
     json.number("protocol", version.protocol);
     json.name("features");
     json.out() += '[';

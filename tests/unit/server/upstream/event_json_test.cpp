@@ -120,7 +120,7 @@ TEST_CASE("event_json: connect and disconnect", "[upstream]") {
     append_state(out, state);
     CHECK(out ==
           R"({"event":"connect","gateway":"02abc0fffe102030","epoch":4242,"at":"2026-01-01T00:28:20.123456Z","connect_us":12345,)"
-          R"~("plan":"eu868","station":"2.0.6(corecell/std)","firmware":"","package":"","model":"","protocol":2,)~"
+          R"~("plan":"eu868","station":"2.0.6(corecell/std)","protocol":2,)~"
           R"("features":["rmtsh","gps"],"address":"10.0.0.1:40000","tenant":"acme"})");
     state.online = false;
     state.reason = directory::EndReason::kReplaced;
