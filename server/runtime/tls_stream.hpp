@@ -88,6 +88,8 @@ class TlsStream {
     /// Closes the descriptor; pending operations end with operation_aborted.
     void close() noexcept;
 
+    /// How long a torn down WebSocket waits for the peer's FIN (field case C044: 5 s in all).
+    static constexpr std::chrono::seconds kTeardownLimit{3};
     /// After `shutdown`: discards what still comes until the peer's FIN, so that no RST overtakes our last words, then
     /// closes. void(ErrorCode). No deadline of its own; gives up after kMaxDrain bytes.
     template <class Token>

@@ -3,6 +3,9 @@
 // The templates of tls_stream.hpp; include that one.
 
 #include <array>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
 
 #include "server/runtime/tls_stream.hpp"
 
@@ -107,8 +110,25 @@ auto TlsStream::async_drain(Token&& token) {
 
 template <class Handler>
 void async_teardown(boost::beast::role_type, TlsStream& stream, Handler&& handler) {
+    struct Limit {
+        explicit Limit(const Executor& executor) : timer(executor) {}
+        boost::asio::steady_timer timer;
+        bool over = false;
+    };
     stream.shutdown();
-    stream.async_drain(std::forward<Handler>(handler));
+    auto limit = std::make_shared<Limit>(stream.get_executor());
+    limit->timer.expires_after(TlsStream::kTeardownLimit);
+    limit->timer.async_wait([limit, &stream](ErrorCode error) {
+        if (!error && !limit->over) stream.close();
+    });
+    // However the peer leaves: why the connection had to end is what Beast reports then.
+    const auto executor = boost::asio::get_associated_executor(handler, stream.get_executor());
+    stream.async_drain(boost::asio::bind_executor(
+        executor, [limit, done = std::decay_t<Handler>(std::forward<Handler>(handler))](ErrorCode) mutable {
+            limit->over = true;
+            limit->timer.cancel();
+            std::move(done)(ErrorCode());
+        }));
 }
 
 }  // namespace sm::runtime
