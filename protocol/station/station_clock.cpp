@@ -1,5 +1,7 @@
 #include "protocol/station/station_clock.hpp"
 
+#include <algorithm>
+
 #include "protocol/station/xtime.hpp"
 
 namespace sm::protocol {
@@ -83,7 +85,13 @@ void StationClocks::observe(std::int64_t xtime, Instant arrival) {
     const std::uint8_t unit = Xtime::split(xtime).unit;
     for (StationClock& clock : clocks_)
         if (Xtime::split(clock.session_bits() << 48).unit == unit) return clock.observe(xtime, arrival);
-    if (clocks_.size() < kMaxClocks) clocks_.emplace_back(xtime, arrival);
+    if (clocks_.size() < kMaxClocks) {
+        clocks_.emplace_back(xtime, arrival);
+        return;
+    }
+    *std::min_element(clocks_.begin(), clocks_.end(), [](const StationClock& a, const StationClock& b) {
+        return a.last_arrival() < b.last_arrival();
+    }) = StationClock(xtime, arrival);
 }
 
 const StationClock* StationClocks::of(std::int64_t xtime) const noexcept {

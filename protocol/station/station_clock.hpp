@@ -24,6 +24,7 @@ class StationClock {
     void observe(std::int64_t xtime, Instant arrival);
     /// The bits that two xtimes must share to be compared: unit and session.
     std::int64_t session_bits() const noexcept { return latest_.xtime >> 48; }
+    Instant last_arrival() const noexcept { return latest_.arrival; }
     /// When the station's clock shows `xtime`, as late as it can be by what is known. `xtime` of the same session.
     Instant when(std::int64_t xtime) const noexcept;
     bool trusted() const noexcept { return trusted_; }
@@ -55,7 +56,8 @@ class StationClock {
 /// The clocks of a station's radio units.
 class StationClocks {
   public:
-    /// Stock stations have at most four units; clocks of further ones are not kept.
+    /// Stock stations have at most four units. Of more the ones heard last are kept, so that who writes anything into
+    /// these bits still gets answers to his latest frames.
     static constexpr std::size_t kMaxClocks = 4;
 
     void observe(std::int64_t xtime, Instant arrival);

@@ -118,8 +118,11 @@ TEST_CASE("station clocks: one per unit, the latest session of each", "[clock]")
     clocks.observe(next_session, kNow + 2s);
     CHECK(clocks.of(next_session) != nullptr);
     CHECK(clocks.of(kStart) == nullptr);
-    for (std::int64_t unit = 2; unit < 100; ++unit) clocks.observe(kStart | unit << 56, kNow);
+    for (std::int64_t unit = 2; unit < 100; ++unit) clocks.observe(kStart | unit << 56, kNow + 3s + Micros{unit});
     CHECK(clocks.all().size() == StationClocks::kMaxClocks);
+    CHECK(clocks.of(kStart | 99LL << 56) != nullptr);
+    CHECK(clocks.of(kStart | 96LL << 56) != nullptr);
+    CHECK(clocks.of(kStart | 95LL << 56) == nullptr);
     clocks.forget();
-    CHECK(clocks.of(next_session) == nullptr);
+    CHECK(clocks.all().empty());
 }
