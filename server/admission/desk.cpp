@@ -204,6 +204,8 @@ std::optional<Entered> Desk::next(protocol::Instant now) {
     meter_.tick(work_waiting(now), now);
     meter_.started();
     count_wait(client.lane, WaitEnd::kAdmitted);
+    wait_seconds_[static_cast<std::size_t>(client.lane)].record(static_cast<double>((now - flight.arrived).count()) *
+                                                                1e-6);
     return Entered{FlightId{std::uint64_t{generation} << 32 | i},
                    served->id,
                    client.lane,
@@ -246,7 +248,6 @@ std::vector<Baggage> Desk::sweep(protocol::Instant now) {
     update_limits();
     update_classes();
     pacer_.expire(now);
-    counts_.credits_expired = pacer_.expired();
     std::vector<WaitingQueue::Served> rejected;
     queue_.sweep(context(now), rejected);
     std::vector<Baggage> out;

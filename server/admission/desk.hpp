@@ -21,6 +21,7 @@
 #include "server/admission/service_meter.hpp"
 #include "server/admission/source_counts.hpp"
 #include "server/admission/waiting_queue.hpp"
+#include "server/metrics/probe.hpp"
 
 namespace sm::admission {
 
@@ -83,6 +84,8 @@ struct DeskFigures {
     bool rate_measured = false;
     double load_share = 1;
     std::size_t connected = 0, away = 0, gateways_known = 0;
+    std::size_t short_patience = 0;  ///< known to give up within 60 s
+    std::array<metrics::Distribution, kLaneCount> wait_seconds;
     DeskCounts counts;
 };
 
@@ -211,6 +214,9 @@ class Desk {
     std::deque<std::pair<protocol::Instant, protocol::Eui64>> recently_closed_;
     std::size_t away_ = 0;
     DeskCounts counts_;
+    std::array<metrics::Histogram, kLaneCount> wait_seconds_{metrics::Histogram(metrics::kWaitBounds),
+                                                             metrics::Histogram(metrics::kWaitBounds),
+                                                             metrics::Histogram(metrics::kWaitBounds)};
 };
 
 }  // namespace sm::admission

@@ -8,6 +8,8 @@ namespace sm::admission {
 namespace {
 
 constexpr std::size_t kMaxChanged = 65'536;
+/// The station's default; less is worth knowing.
+constexpr std::uint32_t kShortMs = 60'000;
 
 }  // namespace
 
@@ -158,7 +160,10 @@ DeskFigures Desk::figures() const {
     out.connected = connected_;
     out.away = away_;
     out.gateways_known = notes_.size();
+    out.short_patience = static_cast<std::size_t>(values_.between(0, kShortMs));
+    for (std::size_t lane = 0; lane < kLaneCount; ++lane) out.wait_seconds[lane] = wait_seconds_[lane].read();
     out.counts = counts_;
+    out.counts.credits_expired = pacer_.expired();
     return out;
 }
 

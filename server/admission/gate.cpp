@@ -106,9 +106,22 @@ protocol::Instant Gate::next_change(protocol::Instant now) {
     return desk_.next_change(now);
 }
 
-void Gate::set_load_share(double share) {
+void Gate::set_load(const Load& load) {
     const std::lock_guard lock(mutex_);
-    desk_.set_load_share(share);
+    load_ = load;
+    desk_.set_load_share(load.share());
+}
+
+Load Gate::load() const {
+    const std::lock_guard lock(mutex_);
+    return load_;
+}
+
+void Gate::refresh_prediction(protocol::Instant now) {
+    const auto figures = this->figures();
+    const bool calm = figures.away == 0 && figures.in_flight == 0 && figures.credits == 0 &&
+                      figures.waiting == std::array<std::size_t, kLaneCount>{};
+    prediction_.set(calm ? 0.0 : predicted_recovery(now).value_or(-1.0));
 }
 
 void Gate::connected(protocol::Eui64 eui, SourceKey source, std::string_view tenant, protocol::Instant now) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/admission/desk.hpp"
+#include "server/admission/load.hpp"
 
 namespace sm::admission {
 
@@ -61,7 +62,7 @@ class Gate {
     std::vector<Baggage> close_room(protocol::Instant now);
     bool work_waiting(protocol::Instant now);
     protocol::Instant next_change(protocol::Instant now);
-    void set_load_share(double share);
+    void set_load(const Load& load);
     /// Called (any thread, without the lock) when somebody may be let in or answered who could not before.
     void on_freed(std::function<void()> callback) { freed_ = std::move(callback); }
 
@@ -72,6 +73,11 @@ class Gate {
     void load(const GatewayNote& note, protocol::Instant now);
     std::vector<GatewayNote> take_changed(std::size_t limit);
     DeskFigures figures() const;
+    Load load() const;
+    /// As of the last refresh_prediction(); -1 when it does not end within an hour.
+    double prediction() const noexcept { return prediction_.value(); }
+    /// Once a second, by the waiting room's thread.
+    void refresh_prediction(protocol::Instant now);
     /// Seconds until 99 % of the gateways that are not back are; 0 when none is missing, nothing when not within an
     /// hour. Once a second at most (`predicted_recovery_seconds`).
     std::optional<double> predicted_recovery(protocol::Instant now) const;
@@ -92,6 +98,8 @@ class Gate {
 
     mutable std::mutex mutex_;
     Desk desk_;
+    Load load_{Load::Limits{}};
+    metrics::Reading prediction_;
     std::function<void()> freed_;
 };
 

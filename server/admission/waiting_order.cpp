@@ -76,7 +76,8 @@ bool WaitingQueue::sort_out(std::uint32_t i, const Context& context) {
     if (slot.patience_ms == 0 || slot.certainty == Certainty::kNone || slot.lane == Lane::kUnknown) return false;
     if (context.now <= start_by(slot) + protocol::Micros{DeadlineCalendar::kBucketMicros}) return false;
     detach(i);
-    if (slot.certainty >= Certainty::kLikely) {
+    const bool outlasted = context.now - slot.arrived() > from_ms(slot.patience_ms) + kOutlasted;
+    if (slot.certainty >= Certainty::kLikely && !outlasted) {
         attach(i, Place::kLost, context.now);
     } else {
         slot.patience_ms = 0;

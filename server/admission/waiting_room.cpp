@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kStopMark = UINT64_MAX;
 constexpr int kEventsAtOnce = 256;
+constexpr unsigned kSweepsPerPrediction = 4;
 
 bool is_gone(int fd) noexcept {
     pollfd poll{fd, POLLRDHUP, 0};
@@ -204,7 +205,7 @@ void WaitingRoom::watch(int timeout_ms) {
 
 void WaitingRoom::sweep() {
     const auto now = clock_.now();
-    if (load_) gate_.set_load_share(load_->poll().share());
+    if (load_) gate_.set_load(load_->poll());
     std::vector<Baggage> rejected;
     {
         // A descriptor must not be reused before its slot is out of everybody's sight: both happen under this lock.
@@ -229,6 +230,7 @@ void WaitingRoom::run() {
         if (clock_.now().steady >= next_sweep_) {
             next_sweep_ = clock_.now().steady + options_.sweep_every;
             sweep();
+            if (++sweeps_ % kSweepsPerPrediction == 0) gate_.refresh_prediction(clock_.now().steady);
         } else if (waiting) {
             wake_all_idle();
         }

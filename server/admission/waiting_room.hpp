@@ -97,6 +97,7 @@ class WaitingRoom {
     std::atomic<std::size_t> idle_{0};
     bool stopped_ = false;
     protocol::Instant next_sweep_;
+    unsigned sweeps_ = 0;
     std::thread thread_;
 };
 
