@@ -27,9 +27,12 @@ std::uint64_t count_of(const boost::json::object& object, std::string_view key) 
 
 const char* to_string(InstanceState state) noexcept {
     switch (state) {
-        case InstanceState::kReady: return "ready";
-        case InstanceState::kDraining: return "draining";
-        case InstanceState::kStarting: break;
+        case InstanceState::kReady:
+            return "ready";
+        case InstanceState::kDraining:
+            return "draining";
+        case InstanceState::kStarting:
+            break;
     }
     return "starting";
 }
@@ -56,8 +59,9 @@ std::optional<InstanceStatus> parse_instance_status(std::string_view text) {
     out.uri = text_of(object, "uri");
     const auto state = text_of(object, "state");
     // A state that only a newer version knows is none in which to send gateways there.
-    out.state = state == "ready" ? InstanceState::kReady : state == "draining" ? InstanceState::kDraining
-                                                                             : InstanceState::kStarting;
+    out.state = state == "ready"      ? InstanceState::kReady
+                : state == "draining" ? InstanceState::kDraining
+                                      : InstanceState::kStarting;
     out.gateways = count_of(object, "gateways");
     out.limit = count_of(object, "limit");
     out.waiting = count_of(object, "waiting");

@@ -11,18 +11,19 @@
 
 namespace sm::fleet {
 
-/// Which instance a gateway is sent to: where it was (it is warm there), else where its EUI hashes to, in both cases only
-/// while that instance has room for its share (consistent hashing with bounded loads: an instance that comes or goes moves
-/// only its part of the gateways, and none gets more than `bound` of its fair share). Never to one that is not ready or is
-/// full. Fair shares follow what the instances can take: their limits where all have one, else equal parts.
+/// Which instance a gateway is sent to: where it was (it is warm there), else where its EUI hashes to, in both cases
+/// only while that instance has room for its share (consistent hashing with bounded loads: an instance that comes or
+/// goes moves only its part of the gateways, and none gets more than `bound` of its fair share). Never to one that is
+/// not ready or is full. Fair shares follow what the instances can take: their limits where all have one, else equal
+/// parts.
 ///
-/// Pure; between two heartbeats it counts what it gave out itself, so that a storm does not run to one instance. One thread
-/// at a time.
+/// Pure; between two heartbeats it counts what it gave out itself, so that a storm does not run to one instance. One
+/// thread at a time.
 class Placement {
   public:
     struct Options {
-        double bound = 1.25;       ///< of the fair share, for a gateway without a home
-        double home_bound = 1.5;   ///< the same for the instance it was on
+        double bound = 1.25;      ///< of the fair share, for a gateway without a home
+        double home_bound = 1.5;  ///< the same for the instance it was on
     };
     Placement() : Placement(Options{}) {}
     explicit Placement(const Options& options) : options_(options) {}
