@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -11,6 +12,8 @@
 #include "server/admin/admin_server.hpp"
 #include "server/admin/event_hub.hpp"
 #include "server/admission/gate.hpp"
+#include "server/admission/note_memory.hpp"
+#include "server/admission/probe.hpp"
 #include "server/admission/waiting_room.hpp"
 #include "server/app_options.hpp"
 #include "server/app_status.hpp"
@@ -44,6 +47,8 @@ using std::chrono::milliseconds;
 /// What is still spooled when the program ends may take this long to be written.
 constexpr milliseconds kUpstreamGoodbye{5000};
 constexpr std::chrono::seconds kHousekeeping{1};
+/// Gateways whose notes are read or written in one turn of the control loop.
+constexpr std::size_t kNotesAtOnce = 1000;
 /// After its 101 a gateway has no clock running; this long it waits for a registry that is away.
 constexpr milliseconds kRegistryPatience{30000};
 
@@ -100,9 +105,12 @@ class App {
   private:
     void open_door();
     void open_admin();
+    std::unique_ptr<admission::LoadProbes> load_probes();
     void wait_for_stop();
     void stop_asked(int signal);
     void housekeeping();
+    void recall_notes(protocol::Eui64 after);
+    void keep_notes(std::size_t limit);
     void reload();
     void report(metrics::Page& page) const;
     void learn_configured(const session::Session& session);
@@ -239,6 +247,7 @@ int App::run() {
     open_admin();
     door_->start();
     state_.store(admin::ServiceState::kRunning);
+    boost::asio::post(control_.executor(), [this] { recall_notes({}); });
     boost::asio::post(control_.executor(), [this] { housekeeping(); });
     note_.info("ready", {{"service", config_.service}, {"instance", config_.instance.id}, {"version", SM_VERSION}});
 
@@ -252,6 +261,7 @@ int App::run() {
     waiting_room_.stop();
     door_->close();
     upstream_->stop(kUpstreamGoodbye);
+    keep_notes(std::numeric_limits<std::size_t>::max());
     cache_->stop();
     lobby_threads_.stop();
     shards_.stop();
@@ -292,7 +302,26 @@ void App::open_door() {
             listener::Lobby::Rooms{reception_rooms_, waiting_room_, door_->listeners(), config_.admission.busy_loop_delay},
             lobby, [room = discoveries_.back().get()](admission::Visitor visitor) { room->receive(std::move(visitor)); }));
     }
+    waiting_room_.set_load(load_probes());
     waiting_room_.start();
+}
+
+/// What slows the intake down beside the lobbies' own loops (architecture §5.8).
+std::unique_ptr<admission::LoadProbes> App::load_probes() {
+    auto probes = std::make_unique<admission::LoadProbes>(admission::Load::Limits{});
+    probes->add(admission::LoadSignal::kShardLag, [this] {
+        protocol::Micros worst{0};
+        for (std::size_t i = 0; i < shards_.size(); ++i) {
+            worst = std::max(worst, shards_[i].delay().minimum(clock_.now().steady));
+        }
+        return static_cast<double>(worst.count()) / 1e6;
+    });
+    probes->add(admission::LoadSignal::kCpuPressure, [] { return admission::read_cpu_pressure(); });
+    probes->add(admission::LoadSignal::kRegistryBacklog,
+                [this] { return static_cast<double>(gateways_probe_.backlog()); });
+    probes->add(admission::LoadSignal::kUpstreamBacklog,
+                [this] { return static_cast<double>(upstream_->backlog()); });
+    return probes;
 }
 
 void App::open_admin() {
@@ -345,6 +374,7 @@ void App::learn_configured(const session::Session& session) {
         memory.protocol = context->version.protocol;
         memory.features = context->version.features;
         memory.last_epoch = session.epoch();
+        memory.last_end.clear();
         memory.last_seen = clock_.now().utc;
         ++memory.connects;
     });
@@ -393,8 +423,32 @@ void App::reload() {
     note_.info("reloaded", {{"plans", errors.empty()}});
 }
 
+/// What admission learned in earlier lives, a piece per turn: the first accept does not wait for it.
+void App::recall_notes(protocol::Eui64 after) {
+    const auto euis = cache_->list(after, kNotesAtOnce);
+    const auto now = clock_.now();
+    for (const auto eui : euis) {
+        const auto memory = cache_->memories().recall(eui);
+        if (!memory) continue;
+        const auto known = cache_->find_local(eui);
+        gate_.load(admission::note_of(eui, *memory, known.record ? known.record->tenant : std::string(),
+                                      memory->last_end.empty()),
+                   now.steady);
+    }
+    if (euis.size() == kNotesAtOnce) {
+        boost::asio::post(control_.executor(), [this, last = euis.back()] { recall_notes(last); });
+    }
+}
+
+void App::keep_notes(std::size_t limit) {
+    for (const auto& note : gate_.take_changed(limit)) {
+        cache_->memories().learn(note.eui, [&note](gateways::Memory& memory) { admission::remember(note, memory); });
+    }
+}
+
 void App::housekeeping() {
     log_.tick();
+    keep_notes(kNotesAtOnce);
     housekeeping_timer_.expires_after(kHousekeeping);
     housekeeping_timer_.async_wait([this](runtime::ErrorCode error) {
         if (!error) housekeeping();
@@ -406,6 +460,7 @@ void App::report(metrics::Page& page) const {
     for (const auto& lobby : lobbies_) lobby->probe().report(page);
     for (const auto& room : discoveries_) room->probe().report(page);
     if (door_) door_->report(page);
+    admission::report(gate_, page);
     gateways_probe_.report(page);
     credentials_.report(page);
     const auto now = clock_.now().steady;
