@@ -77,7 +77,8 @@ bool Flights::retry(protocol::Eui64 eui, protocol::Instant at) {
     return true;
 }
 
-void Flights::resume(protocol::Instant now) {
+std::vector<protocol::Eui64> Flights::resume(protocol::Instant now) {
+    std::vector<protocol::Eui64> due;
     while (!later_.empty() && later_.begin()->first <= now) {
         const protocol::Eui64 eui = later_.begin()->second;
         later_.erase(later_.begin());
@@ -87,9 +88,11 @@ void Flights::resume(protocol::Instant now) {
         if (it->second.waiters.empty()) {
             land(eui);
         } else {
-            line_up(eui, it->second, State::kUrgent);
+            it->second.state = State::kJoined;
+            due.push_back(eui);
         }
     }
+    return due;
 }
 
 protocol::Instant Flights::next_resume() const noexcept {

@@ -40,8 +40,8 @@ class Flights {
     /// No answer: those who still wait ask again at `at`; a flight that nobody waits for is over. Returns whether it
     /// goes on.
     bool retry(protocol::Eui64 eui, protocol::Instant at);
-    /// Puts what is due back in line.
-    void resume(protocol::Instant now);
+    /// The flights whose time has come, as if just joined: the caller asks for them again, nearer tiers first.
+    std::vector<protocol::Eui64> resume(protocol::Instant now);
     /// When resume() has something to do next; max() = never.
     protocol::Instant next_resume() const noexcept;
     /// How often this flight failed so far.

@@ -37,32 +37,60 @@ Lookup Remembered::find(protocol::Eui64 eui, protocol::Instant now) {
 }
 
 Remembered::Put Remembered::put(RecordPtr record, microseconds age, protocol::Instant now) {
-    const protocol::Eui64 eui = record->eui;
-    const double jitter = spread(eui, now);
-    // 0.8 .. 1.0 of the freshness: refreshed in the background before it is stale, gateways that came together apart.
-    protocol::Instant fresh_until = now + (limits_.fresh_for - age);
-    protocol::Instant refresh_at = now + (scaled(limits_.fresh_for, 0.8 + 0.2 * jitter) - age);
-    if (refresh_at < now) refresh_at = now + scaled(std::min(limits_.fresh_for / 4, kLongestCatchUp), jitter);
-
-    Part& p = part(eui);
+    Part& p = part(record->eui);
     const std::lock_guard lock(p.mutex);
-    p.unknowns.erase(eui);
-    if (const auto it = p.records.find(eui); it != p.records.end()) {
-        it->second.fresh_until = fresh_until;
-        it->second.refresh_at = refresh_at;
-        const bool same = it->second.record == record || *it->second.record == *record;
-        const bool save = !same || now - it->second.saved_at >= kSaveAgain;
-        if (save) it->second.saved_at = now;
-        if (!same) it->second.record = std::move(record);
-        return {.replaced = !same, .same = same, .worth_saving = save};
+    p.unknowns.erase(record->eui);
+    const auto it = p.records.find(record->eui);
+    if (it == p.records.end()) {
+        insert(p, std::move(record), age, now);
+        return {};
     }
+    Entry& entry = it->second;
+    const bool same = entry.record == record || *entry.record == *record;
+    const bool save = !same || now - entry.saved_at >= kSaveAgain;
+    entry.dates(limits_, age, now);
+    if (save) entry.saved_at = now;
+    if (!same) entry.record = std::move(record);
+    return {.replaced = !same, .same = same, .worth_saving = save};
+}
+
+Lookup Remembered::fill(RecordPtr record, microseconds age, protocol::Instant now) {
+    Part& p = part(record->eui);
+    const std::lock_guard lock(p.mutex);
+    if (const auto it = p.unknowns.find(record->eui); it != p.unknowns.end() && now < it->second) {
+        return {Lookup::Kind::kUnknown, nullptr, false};
+    }
+    auto it = p.records.find(record->eui);
+    if (it == p.records.end()) {
+        const protocol::Eui64 eui = record->eui;
+        insert(p, std::move(record), age, now);
+        it = p.records.find(eui);
+    }
+    return {Lookup::Kind::kFound, it->second.record, now >= it->second.fresh_until};
+}
+
+/// The part's lock is held and the EUI is not there.
+void Remembered::insert(Part& p, RecordPtr record, microseconds age, protocol::Instant now) {
     while (!p.order.empty() && p.records.size() >= std::max<std::size_t>(1, limits_.records / kParts)) {
         p.records.erase(p.order.front());
         p.order.pop_front();
     }
+    const protocol::Eui64 eui = record->eui;
     p.order.push_back(eui);
-    p.records.emplace(eui, Entry{std::move(record), fresh_until, refresh_at, now, std::prev(p.order.end())});
-    return {};
+    Entry entry;
+    entry.record = std::move(record);
+    entry.saved_at = now;
+    entry.place = std::prev(p.order.end());
+    entry.dates(limits_, age, now);
+    p.records.emplace(eui, std::move(entry));
+}
+
+void Remembered::Entry::dates(const RememberLimits& limits, microseconds age, protocol::Instant now) {
+    const double jitter = spread(record->eui, now);
+    fresh_until = now + (limits.fresh_for - age);
+    // 0.8 .. 1.0 of the freshness: refreshed in the background before it is stale, gateways that came together apart.
+    refresh_at = now + (scaled(limits.fresh_for, 0.8 + 0.2 * jitter) - age);
+    if (refresh_at < now) refresh_at = now + scaled(std::min(limits.fresh_for / 4, kLongestCatchUp), jitter);
 }
 
 RecordPtr Remembered::put_unknown(protocol::Eui64 eui, protocol::Instant now) {

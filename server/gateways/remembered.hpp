@@ -45,6 +45,9 @@ class Remembered {
     /// `age`: how long ago the registry said so (0 for a fresh answer). An answer that is older than `fresh_for` is
     /// stale at once, and its refresh is due at a random moment soon, so that a cold start makes no wave of refreshes.
     Put put(RecordPtr record, std::chrono::microseconds age, protocol::Instant now);
+    /// The same from a slower tier, which may be behind: what is remembered already stands. Returns what is remembered
+    /// now.
+    Lookup fill(RecordPtr record, std::chrono::microseconds age, protocol::Instant now);
     /// Remembers "unknown"; returns the record that was there before.
     RecordPtr put_unknown(protocol::Eui64 eui, protocol::Instant now);
     /// Forgets everything about one EUI.
@@ -66,6 +69,8 @@ class Remembered {
         protocol::Instant refresh_at;
         protocol::Instant saved_at;
         std::list<protocol::Eui64>::iterator place;
+
+        void dates(const RememberLimits& limits, std::chrono::microseconds age, protocol::Instant now);
     };
     struct Part {
         mutable std::mutex mutex;
@@ -74,6 +79,7 @@ class Remembered {
         std::unordered_map<protocol::Eui64, protocol::Instant> unknowns;
         std::deque<std::pair<protocol::Eui64, protocol::Instant>> unknown_order;
     };
+    void insert(Part& part, RecordPtr record, std::chrono::microseconds age, protocol::Instant now);
     Part& part(protocol::Eui64 eui) noexcept { return parts_[std::hash<protocol::Eui64>{}(eui) % kParts]; }
     void forget_unknowns(Part& part, protocol::Instant now) const;
 

@@ -149,9 +149,9 @@ void WarmCache::refresh(Eui64 eui) {
 Lookup WarmCache::found(Tier tier, const DatedRecord& dated) {
     const protocol::Now now = clock_.now();
     const microseconds age = std::max(now.utc - dated.fetched, microseconds{0});
-    remembered_.put(dated.record, age, now.steady);
-    if (store_ && tier == Tier::kShared) store_->save(dated);
-    const Lookup lookup{Lookup::Kind::kFound, dated.record, age >= microseconds{settings_.fresh_for}};
+    // The registry may have said something else while this was being read.
+    const Lookup lookup = remembered_.fill(dated.record, age, now.steady);
+    if (store_ && tier == Tier::kShared && lookup.record == dated.record) store_->save(dated);
     probe_.lookup(tier, tier_result(lookup));
     return lookup;
 }

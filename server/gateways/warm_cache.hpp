@@ -67,6 +67,7 @@ class WarmCache final : public Cache {
     static constexpr std::size_t kSharedBatch = 256;
 
     void join(protocol::Eui64 eui, const WaiterPtr& waiter);
+    void set_out(protocol::Eui64 eui);
     void pump();
     void pump_shared();
     runtime::Task<> ask_shared(std::vector<protocol::Eui64> euis);

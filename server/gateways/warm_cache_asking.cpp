@@ -43,16 +43,18 @@ void WarmCache::join(Eui64 eui, const WaiterPtr& waiter) {
         case Flights::Join::kJoined:
             break;
         case Flights::Join::kNew:
-            if (shared_ && shared_->connected()) {
-                for_shared_.push_back(eui);
-                if (!std::exchange(shared_pump_posted_, true)) {
-                    asio::post(loop_->executor(), [this] { pump_shared(); });
-                }
-                return;
-            }
-            flights_.ask(eui);
+            set_out(eui);
     }
     pump();
+}
+
+/// Another instance may have learned meanwhile what the registry could not tell us.
+void WarmCache::set_out(Eui64 eui) {
+    if (!shared_ || !shared_->connected()) return flights_.ask(eui);
+    for_shared_.push_back(eui);
+    if (!std::exchange(shared_pump_posted_, true)) {
+        asio::post(loop_->executor(), [this] { pump_shared(); });
+    }
 }
 
 void WarmCache::pump_shared() {
@@ -83,7 +85,7 @@ runtime::Task<> WarmCache::ask_shared(std::vector<Eui64> euis) {
 /// soon. A registry in trouble is asked by one call at a time.
 void WarmCache::pump() {
     const Instant now = clock_.now().steady;
-    flights_.resume(now);
+    for (const Eui64 eui : flights_.resume(now)) set_out(eui);
     const unsigned most = trouble_ > 0 ? 1 : std::max(1U, source_->max_calls(settings_.max_concurrent));
     while (!stopping_ && calls_ < most) {
         if (now < pause_until_) {
@@ -180,6 +182,10 @@ void WarmCache::answered(Eui64 eui, const SourceAnswer& answer) {
 
 /// The source noticed by itself, or somebody asks for a refresh.
 void WarmCache::changed(std::vector<Eui64> euis) {
+    if (source_->local()) {
+        // Those that came in while the source could not be read, from the store, may not be in it at all.
+        remembered_.for_each([&euis](const RecordPtr& record) { euis.push_back(record->eui); });
+    }
     for (const Eui64 eui : euis) {
         if (source_->local()) {
             const SourceAnswer answer = source_->find_now(eui);

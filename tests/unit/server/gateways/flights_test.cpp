@@ -56,10 +56,12 @@ TEST_CASE("flights: a failed question is asked again only while somebody waits",
     flights.take(Urgency::kUrgent, 1);
     CHECK(flights.retry({1}, kNow + 1s));
     CHECK(flights.failures({1}) == 1);
-    flights.resume(kNow);
+    CHECK(flights.resume(kNow).empty());
     CHECK_FALSE(flights.waiting(Urgency::kUrgent));
     CHECK(flights.next_resume() == kNow + 1s);
-    flights.resume(kNow + 1s);
+    CHECK(flights.resume(kNow + 1s) == std::vector<Eui64>{{1}});
+    CHECK_FALSE(flights.waiting(Urgency::kUrgent));
+    flights.ask({1});
     CHECK(flights.take(Urgency::kUrgent, 1).size() == 1);
     a.seat.reset();
     CHECK_FALSE(flights.retry({1}, kNow + 2s));
@@ -79,7 +81,7 @@ TEST_CASE("flights: who leaves while the question waits for its retry ends it", 
     flights.take(Urgency::kUrgent, 1);
     flights.retry({1}, kNow);
     a.seat.reset();
-    flights.resume(kNow);
+    CHECK(flights.resume(kNow).empty());
     CHECK(flights.size() == 0);
     CHECK(flights.queued() == 0);
 }

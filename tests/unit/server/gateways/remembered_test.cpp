@@ -104,6 +104,18 @@ TEST_CASE("remembered: put tells new, same and different", "[gateways]") {
     CHECK(other.worth_saving);
 }
 
+TEST_CASE("remembered: a slower tier never overrules what the registry said meanwhile", "[gateways]") {
+    Remembered memory(limits());
+    CHECK(memory.fill(record(1, "old"), 0s, kNow).record->tenant == "old");
+    memory.put(record(1, "new"), 0s, kNow);
+    CHECK(memory.fill(record(1, "old"), 0s, kNow).record->tenant == "new");
+    CHECK(memory.find({1}, kNow).record->tenant == "new");
+    memory.put_unknown({1}, kNow);
+    CHECK(memory.fill(record(1, "old"), 0s, kNow).kind == Lookup::Kind::kUnknown);
+    CHECK(memory.size() == 0);
+    CHECK(memory.fill(record(1, "old"), 101s, kNow + 31s).stale);
+}
+
 TEST_CASE("remembered: refreshes come due before the record is stale, spread, and once", "[gateways]") {
     Remembered memory(limits());
     for (std::uint64_t eui = 1; eui <= 1000; ++eui) memory.put(record(eui), 0s, kNow);
