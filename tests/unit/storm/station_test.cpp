@@ -144,7 +144,7 @@ TEST_CASE("station: patched firmware times out in discovery and climbs the ladde
     CHECK(life.delay() == Micros{0});
 }
 
-TEST_CASE("station: row 6, `error` goes to CUPS and comes back after 60 s; without CUPS it climbs", "[storm]") {
+TEST_CASE("station: row 6, `error` goes to CUPS and comes back after 60 s, without CUPS it climbs", "[storm]") {
     Life with;
     with.station.start(with.now);
     with.station.on_connected(with.now);

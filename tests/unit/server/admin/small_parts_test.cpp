@@ -113,7 +113,7 @@ TEST_CASE("peer_budgets: a burst, then the rate", "[admin]") {
     CHECK(budgets.has("a", kStart + kSecond * 60));
 }
 
-TEST_CASE("peer_budgets: the table is bounded; full buckets leave first", "[admin]") {
+TEST_CASE("peer_budgets: the table is bounded, full buckets leave first", "[admin]") {
     PeerBudgets budgets({2, 1}, 4);
     for (const char* peer : {"a", "b", "c", "d"}) budgets.take(peer, kStart);
     CHECK(budgets.take("e", kStart));

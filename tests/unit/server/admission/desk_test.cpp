@@ -269,7 +269,7 @@ TEST_CASE("desk: what it is closed for teaches only that it waits longer", "[adm
     }
 }
 
-TEST_CASE("desk: a client that leaves in its own handshake was wasted; slow ones are known", "[admission]") {
+TEST_CASE("desk: a client that leaves in its own handshake was wasted, slow ones are known", "[admission]") {
     Door door;
     door.connect(kGateway, kStart);
     door.desk.disconnected(kGateway, kStart + seconds{1});

@@ -121,7 +121,7 @@ TEST_CASE("record: without a credential rule that is understood there is no reco
     CHECK(decode_record("\1" + good.text()));
 }
 
-TEST_CASE("memories: what is learned adds up; the later of two hosts wins", "[gateways]") {
+TEST_CASE("memories: what is learned adds up, the later of two hosts wins", "[gateways]") {
     ManualClock clock;
     Memories memories(clock, nullptr);
     CHECK(memories.recall({1}) == nullptr);

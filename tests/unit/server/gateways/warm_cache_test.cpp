@@ -204,7 +204,7 @@ TEST_CASE("cache: unknown is an answer and is remembered", "[gateways]") {
     CHECK(bench.source->asked({9}) == 1);
 }
 
-TEST_CASE("cache: an error is never an answer; who waits gets the later one", "[gateways]") {
+TEST_CASE("cache: an error is never an answer, who waits gets the later one", "[gateways]") {
     Bench bench;
     bench.source->set(record(1));
     bench.source->broken_ = true;
