@@ -407,6 +407,14 @@ class BadInput(unittest.TestCase):
                 self.assertEqual((opcode, fin), (CLOSE, True))
                 self.assertEqual(answer[:2], payload[:2] or close_payload(1000))
                 self.assertTrue(station.ends())
+                station.close()
+
+    def test_who_never_closes_is_closed(self):
+        """C044: after the close frames TCP ends too, whatever the gateway does."""
+        with self.ended("peer_closed"):
+            station = self.open()
+            station.send(frame(close_payload(1000), CLOSE))
+            self.assertTrue(station.ends())
 
     def test_gone_in_the_middle_of_a_frame(self):
         with self.ended("peer_gone"):
@@ -451,6 +459,8 @@ def send_and_end(station, data, stop=None):
             if stop and stop in text:
                 return stop
     except Closed as end:
+        # As a station does; who does not is cut off after three seconds.
+        station.close()
         return end.code
 
 
