@@ -75,7 +75,8 @@ const char* const kDownlinks = "/api/v1/gateways/02-AB-C0-FF-FE-10-20-30/downlin
 
 std::vector<std::string> euis(const Response& response) {
     std::vector<std::string> out;
-    for (const auto& gateway : json(response).at("gateways").as_array())
+    const auto page = json(response);
+    for (const auto& gateway : page.at("gateways").as_array())
         out.emplace_back(gateway.at("eui").as_string());
     return out;
 }
