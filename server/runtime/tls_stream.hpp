@@ -115,7 +115,7 @@ class TlsStream {
     struct DrainTry;
 
     Attempt try_handshake(Outcome& out) noexcept;
-    Attempt try_read(boost::asio::mutable_buffer buffer, Outcome& out) noexcept;
+    Attempt try_read(boost::asio::mutable_buffer buffer, bool first, Outcome& out) noexcept;
     Attempt try_write(const boost::asio::const_buffer* buffers, std::size_t count, bool first, Outcome& out) noexcept;
     Attempt try_drain(std::size_t& drained, Outcome& out) noexcept;
     Attempt ssl_outcome(int result, Outcome& out) noexcept;
@@ -124,6 +124,7 @@ class TlsStream {
 
     Socket socket_;
     SslPtr ssl_;
+    bool drained_ = false;        ///< the last read took all there was: the next one waits without asking first
     bool write_pending_ = false;  ///< OpenSSL holds the unsent rest of a record
     bool failed_ = false;  ///< after a fatal TLS error nothing more may be asked of OpenSSL: every operation fails
 };

@@ -17,7 +17,9 @@ struct TlsStream::HandshakeTry {
 
 struct TlsStream::ReadTry {
     boost::asio::mutable_buffer buffer;
-    Attempt operator()(TlsStream& stream, bool, Outcome& out) const noexcept { return stream.try_read(buffer, out); }
+    Attempt operator()(TlsStream& stream, bool first, Outcome& out) const noexcept {
+        return stream.try_read(buffer, first, out);
+    }
 };
 
 template <class ConstBufferSequence>
