@@ -9,7 +9,7 @@ from bench import cpu_seconds, median, say
 
 def add_options(parser):
     parser.add_argument("--connects", type=int, default=4000, help="per round")
-    parser.add_argument("--reconnects", type=int, default=2000, help="per round")
+    parser.add_argument("--reconnects", type=int, default=640, help="per round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--certificate", choices=("ecdsa", "rsa", "rsa:4096"), default="ecdsa")
@@ -23,7 +23,7 @@ def measure(bench, options):
     group = ""
     try:
         for pid, port in sides.values():
-            bench.connect(port, "full", 200, "--in-flight", options.in_flight)
+            bench.connect(port, "full", 64, "--in-flight", options.in_flight)
         for turn in range(options.rounds):
             for mode, count in (("connect", options.connects), ("full", options.reconnects)):
                 for side, (pid, port) in sides.items():

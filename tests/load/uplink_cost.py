@@ -61,13 +61,14 @@ def floor_key(match):
 
 def measure(bench, options):
     rates = [int(rate) for rate in options.rates.split(",")]
-    result = {"gateways": options.gateways}
+    result = {}
     for side in ("server", "floor"):
         for rate in rates:
             result[side, rate] = one(bench, side, rate, options)
     top = rates[-1]
-    figures = {"us_per_uplink": result["server", top]["us"], "floor_us": result["floor", top]["us"],
-               "ratio": round(result["server", top]["us"] / result["floor", top]["us"], 3), "gateways": options.gateways}
+    figure, floor = result["server", top], result["floor", top]
+    figures = {"us_per_uplink": figure["us"], "floor_us": floor and floor["us"], "ratio": floor and round(figure["us"] / floor["us"], 3),
+               "gateways": options.gateways}
     for rate in rates:
         figures[f"at_{rate}"] = result["server", rate]
         figures[f"floor_at_{rate}"] = result["floor", rate]
@@ -106,7 +107,12 @@ def one(bench, side, rate, options):
             sent[int(address, 16), int(counter) & 0xFFFF] = int(at) / 1e6
     arrivals = pipe.arrivals(pattern, key)
     latencies = sorted((arrivals[who] - at) * 1e3 for who, at in sent.items() if who in arrivals)
-    figures = {"us": round(cpu * 1e6 / max(1, lines), 2), "per_second": round(lines / took), "p50_ms": round(quantile(latencies, 0.5), 3),
+    if not latencies:
+        if side == "floor":
+            say("the floor server writes no lines (--lines): no floor for this benchmark")
+            return None
+        raise RuntimeError(f"no uplink came out of the server; {lines} lines, {len(sent)} sent")
+    figures = {"us": round(cpu * 1e6 / lines, 2), "per_second": round(lines / took), "p50_ms": round(quantile(latencies, 0.5), 3),
                "p99_ms": round(quantile(latencies, 0.99), 3), "lost": len(sent) - len(latencies)}
     say(f"{name}: {figures}")
     return figures
