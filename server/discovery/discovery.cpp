@@ -104,10 +104,8 @@ runtime::Task<DiscoveryResult> Discovery::converse(admission::Visitor& visitor, 
     }
     deadline.restart(kCloseLinger);
     const auto answer = protocol::router_info_answer(*question, *uri);
-    const auto unsaid = co_await socket.write_text(answer);
-    if (unsaid) co_return DiscoveryResult::kGone;
-    co_await socket.close(1000, "");
-    co_return DiscoveryResult::kAnswered;
+    const auto unsaid = co_await socket.answer_and_close(answer);
+    co_return unsaid ? DiscoveryResult::kGone : DiscoveryResult::kAnswered;
 }
 
 runtime::Task<> Discovery::pace(admission::Visitor& visitor) {

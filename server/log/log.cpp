@@ -133,9 +133,9 @@ void Log::reopen() noexcept {
 void Log::tick() {
     const protocol::UtcTime now = clock_();
     const std::lock_guard lock(mutex_);
-    for (const auto& [name, room] : rooms_) {
-        room->rate.collect_silent(now.micros, [&, this](std::string_view event, std::uint64_t count) {
-            submit(name, Level::kWarn, "lines_suppressed", {{"of", event}, {"suppressed", count}}, 0, now);
+    for (const auto& entry : rooms_) {
+        entry.second->rate.collect_silent(now.micros, [&, this](std::string_view event, std::uint64_t count) {
+            submit(entry.first, Level::kWarn, "lines_suppressed", {{"of", event}, {"suppressed", count}}, 0, now);
         });
     }
 }

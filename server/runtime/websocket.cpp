@@ -3,6 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
@@ -111,6 +112,26 @@ Task<ErrorCode> WebSocket::close(std::uint16_t code, std::string_view reason) {
     why.reason = {reason.data(), std::min<std::size_t>(reason.size(), why.reason.max_size())};
     auto [error] = co_await impl_->ws.async_close(why, kUseTuple);
     co_return error;
+}
+
+Task<ErrorCode> WebSocket::answer_and_close(std::string_view text) {
+    // Beast would write two records and wait for the peer's close frame before its FIN; whoever waits for the FIN waits long.
+    constexpr std::size_t kShort = 125;
+    std::string bytes{'\x81'};
+    if (text.size() <= kShort) {
+        bytes += static_cast<char>(text.size());
+    } else {
+        bytes += '\x7e';
+        bytes += static_cast<char>(text.size() >> 8U);
+        bytes += static_cast<char>(text.size() & 0xffU);
+    }
+    bytes.append(text);
+    bytes.append("\x88\x02\x03\xe8", 4);
+    auto [error, count] = co_await asio::async_write(stream(), asio::buffer(bytes), kUseTuple);
+    if (error) co_return error;
+    stream().shutdown();
+    co_await stream().async_drain(kUseTuple);
+    co_return ErrorCode{};
 }
 
 void WebSocket::abort() noexcept {

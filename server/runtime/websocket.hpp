@@ -46,6 +46,9 @@ class WebSocket {
     Task<ErrorCode> ping(std::string_view payload);
     /// Sends a close frame, waits for the peer's, ends TLS and TCP. A read may be pending. `reason` ≤ 123 bytes.
     Task<ErrorCode> close(std::uint16_t code, std::string_view reason);
+    /// The last words of a conversation that is over: text frame, close frame 1000 and FIN in one segment, then waits for the
+    /// peer to leave. No read, write or close may be pending or follow. `text` ≤ 65,535 bytes.
+    Task<ErrorCode> answer_and_close(std::string_view text);
     /// Closes the socket at once.
     void abort() noexcept;
 

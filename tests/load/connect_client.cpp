@@ -261,6 +261,10 @@ class ConnectClient {
             ++pings_;
             sm::storm::append_frame(gateway.out, Opcode::kPong, frame.payload);
         }
+        if (frame.opcode == Opcode::kClose) {
+            on_closed(gateway);
+            return false;
+        }
         if (frame.opcode != Opcode::kText) return true;
         if (gateway.step == Step::kDiscovery) {
             sm::storm::Uri uri;
