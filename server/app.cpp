@@ -481,6 +481,11 @@ void App::report(metrics::Page& page) const {
 
 int run(config::Config config, std::string config_path) {
     try {
+        // Better no start than a gateway server whose uplinks go somewhere else than configured.
+        if (config.upstream.kind != "console") {
+            throw std::runtime_error("upstream.kind: " + config.upstream.kind + " is not built yet; use console");
+        }
+        if (!config.fleet.redis.empty()) throw std::runtime_error("fleet.redis is not built yet; leave it out");
         App app(std::move(config), std::move(config_path));
         return app.run();
     } catch (const std::exception& error) {
